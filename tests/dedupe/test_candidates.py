@@ -173,10 +173,10 @@ def test_a_killed_run_goes_on_where_it_was(tracker):
 
 def test_a_batch_reads_one_moment_and_leaves_out_the_item_itself(tracker):
     retriever = words_only(tracker)
-    items = [one.item_id for one in list_sources(tracker, 1, "issue")][:6]
+    items = list_sources(tracker, 1, "issue")[:6]
     alone = [rank_source(retriever, item_id, CandidateSetting()) for item_id in items]
     assert rank_batch(retriever, items, CandidateSetting()) == alone
-    assert all(one.item_id != found.new.item_id for found in alone for one in found.members)
+    assert all(one.item_id != found.item_id for found in alone for one in found.members)
 
 
 @pytest.mark.parametrize("project_ids", [(), (1,)])

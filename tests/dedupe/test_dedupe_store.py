@@ -4,12 +4,12 @@ import pytest
 
 from forgelore.model import ItemKey, ProjectName
 from forgelore.store.candidates import (
-    NewSet,
-    SetMember,
+    Candidate,
+    CandidateSet,
     each_latest_set,
     list_clusters,
     list_settled,
-    list_sources,
+    load_versions,
     replace_clusters,
     save_set,
 )
@@ -53,11 +53,11 @@ def id_of(store, number):
 
 
 def make_set(store, number, *, k=4):
-    source = next(one for one in list_sources(store, 1, "issue") if one.number == number)
-    new = NewSet(1, source.item_id, source.content_version, "raw", "m", k, 0.75, "open")
-    member = SetMember(1, id_of(store, 3), 1, "open", True, 0.5, 2.0, 0.97, None, "similar", ("E0308",))
+    member = Candidate(1, id_of(store, 3), 1, "open", True, 0.5, 2.0, 0.97, None, "similar", ("E0308",))
+    source, version = id_of(store, number), load_versions(store, [id_of(store, number)])[id_of(store, number)][0]
+    new = CandidateSet(1, source, version, "raw", "m", k, 0.75, "open", members=(member,))
     with store.transaction():
-        return new, *save_set(store, new, [member], 1_000)
+        return new, *save_set(store, new, 1_000)
 
 
 def decide(store, number, target, outcome="accepted", set_id=None, **more):

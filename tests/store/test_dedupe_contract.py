@@ -25,9 +25,9 @@ from forgelore.store.calibration import (
     save_strengths,
 )
 from forgelore.store.candidates import (
+    Candidate,
+    CandidateSet,
     NewCard,
-    NewSet,
-    SetMember,
     drop_cards,
     each_latest_set,
     has_cards,
@@ -98,12 +98,12 @@ def ids(store, web):
 
 def new_set(web, item_id, **other):
     named = {"representation": "raw", "model": "m", "k": 5, "min_score": 0.1, "states": "open"}
-    return NewSet(web, item_id, 1, **(named | other))
+    return CandidateSet(web, item_id, 1, **(named | other))
 
 
 def member(rank, item_id, **other):
     named = {"is_offered": True, "cosine": 0.9, "strength": 3.0, "similarity": 0.8, "chance": None, "sameness": "copy"}
-    return SetMember(rank, item_id, 1, "open", **(named | other))
+    return Candidate(rank, item_id, 1, "open", **(named | other))
 
 
 def accept(store, web, item_id, target_id, **other):
@@ -121,23 +121,23 @@ def test_a_set_comes_back_with_its_members_in_the_order_of_their_ranks(store, we
     members = (
         member(1, ids[2], marks=("same_trace",), features={"title": 0.5}), member(2, ids[3], is_offered=False),
     )  # fmt: skip
-    set_id, stale = save_set(store, new_set(web, ids[1]), members[::-1], NOW)
+    set_id, stale = save_set(store, new_set(web, ids[1], members=members[::-1]), NOW)
     found = load_set(store, set_id)
     assert (found.members, found.is_fresh, stale) == (members, True, 0)
     assert load_set(store, set_id + 1) is None
 
 
 def test_a_new_set_makes_the_earlier_one_of_its_source_stale(store, web, ids):
-    first, _ = save_set(store, new_set(web, ids[1]), (), NOW)
-    other, _ = save_set(store, new_set(web, ids[2]), (), NOW)
-    second, stale = save_set(store, new_set(web, ids[1]), (), NOW)
+    first, _ = save_set(store, new_set(web, ids[1]), NOW)
+    other, _ = save_set(store, new_set(web, ids[2]), NOW)
+    second, stale = save_set(store, new_set(web, ids[1]), NOW)
     assert stale == 1
     assert [load_set(store, one).is_fresh for one in (first, other, second)] == [False, True, True]
     assert [one.id for one in each_latest_set(store, web, "issue")] == [second, other]
 
 
 def test_a_set_is_stale_once_the_text_of_its_source_changed_and_only_then(store, web, ids):
-    save_set(store, new_set(web, ids[1]), (), NOW)
+    save_set(store, new_set(web, ids[1]), NOW)
     save(store, web, item(1, "Crash at start", labels=["bug"]))
     assert list_settled(store, web, "issue", new_set(web, 0)) == {ids[1]}
     save(store, web, item(1, "Crash at the end"))
@@ -147,15 +147,16 @@ def test_a_set_is_stale_once_the_text_of_its_source_changed_and_only_then(store,
 
 
 def test_a_set_of_other_parameters_settles_nothing(store, web, ids):
-    save_set(store, new_set(web, ids[1]), (), NOW)
+    save_set(store, new_set(web, ids[1]), NOW)
     assert list_settled(store, web, "issue", new_set(web, 0, k=6)) == set()
     assert list(each_latest_set(store, web, "issue", representations=["intent"])) == []
 
 
 def test_sources_are_live_public_items_in_one_of_the_states(store, web, ids):
     save(store, web, item(2, state="closed"), item(3, is_confidential=True), change(4))
-    assert [one.number for one in list_sources(store, web, "issue")] == [1]
-    assert [one.number for one in list_sources(store, web, "issue", states=("open", "closed"))] == [1, 2]
+    assert list_sources(store, web, "issue") == [ids[1]]
+    assert list_sources(store, web, "issue", states=("open", "closed")) == [ids[1], ids[2]]
+    assert list_sources(store, web, "issue", states=None) == [ids[1], ids[2]]
 
 
 def test_clusters_replace_the_earlier_ones_of_their_kind_largest_first(store, web, ids):
@@ -185,7 +186,7 @@ def test_a_card_replaces_the_earlier_one_and_becomes_a_document(store, web, ids)
 
 
 def test_a_set_that_cards_chose_is_settled_until_the_card_is_made_anew(store, web, ids):
-    save_set(store, new_set(web, ids[1], representation="intent"), (), NOW)
+    save_set(store, new_set(web, ids[1], representation="intent"), NOW)
     like = new_set(web, 0, representation="intent")
     assert list_settled(store, web, "issue", like) == {ids[1]}
     save_card(store, NewCard(ids[1], web, "hash", 1, "p1", "m", "ok", "", "{}", "x"), NOW + 1)
@@ -211,7 +212,7 @@ def test_a_decision_of_another_policy_replaces_none(store, web, ids):
 
 
 def test_an_edge_rests_on_the_texts_that_were_judged(store, web, ids):
-    set_id, _ = save_set(store, new_set(web, ids[2]), [member(1, ids[1], marks=("same_trace",))], NOW)
+    set_id, _ = save_set(store, new_set(web, ids[2], members=(member(1, ids[1], marks=("same_trace",)),)), NOW)
     accept(store, web, ids[2], ids[1], set_id=set_id)
     assert load_set(store, load_accepted_decisions(store, web)[ids[2]].set_id).members[0].marks == ("same_trace",)
     save(store, web, item(1, "Crash at the end"))
@@ -225,7 +226,7 @@ def test_edges_are_listed_surest_first(store, web, ids):
 
 
 def test_a_stopped_run_goes_on_behind_what_was_judged_and_tries_failures_again(store, web, ids):
-    sets = [save_set(store, new_set(web, one), (), NOW)[0] for one in ids.values()]
+    sets = [save_set(store, new_set(web, one), NOW)[0] for one in ids.values()]
     accept(store, web, ids[1], None, set_id=sets[0], outcome="rejected", reason="not_sure", confidence=None)
     accept(store, web, ids[2], None, set_id=sets[1], outcome="skipped", reason="judge_failed", confidence=None)
     assert list_judged_sets(store, web, "rules", "") == {sets[0]}

@@ -90,7 +90,6 @@ from forgelore.dedupe.audit_rules import PairLabel as PairLabel
 from forgelore.dedupe.audit_rules import SweptBound as SweptBound
 from forgelore.dedupe.candidates import CandidatesMade as CandidatesMade
 from forgelore.dedupe.clusters import TargetPolicy as TargetPolicy
-from forgelore.dedupe.detect_new import DetectedCandidate as DetectedCandidate
 from forgelore.dedupe.detect_new import Detection as Detection
 from forgelore.dedupe.intent import CardsMade as CardsMade
 from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
@@ -151,6 +150,7 @@ from forgelore.search.query import SearchMode as SearchMode
 from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
+from forgelore.store.candidates import Candidate as Candidate
 from forgelore.store.change_lines import ChangeRow as ChangeRow
 from forgelore.store.closings import PlanItem as PlanItem
 from forgelore.store.decisions import AuditCase as AuditCase

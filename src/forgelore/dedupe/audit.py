@@ -28,7 +28,7 @@ from forgelore.dedupe.audit_rules import (
     share_counts,
     without_early_skips,
 )
-from forgelore.dedupe.candidates import CandidateSetting, RankedSource, rank_source
+from forgelore.dedupe.candidates import CandidateSetting, rank_source
 from forgelore.dedupe.clusters import cluster_edges
 from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
 from forgelore.dedupe.judge import Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
@@ -324,7 +324,7 @@ class _Replay:
     ) -> None:
         self._retriever, self._decider, self._setting, self._recorder = retriever, decider, setting, recorder
 
-    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[tuple[tuple[ReplayedItem, RankedSource], PreparedCase]]:
+    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[tuple[tuple[ReplayedItem, CandidateSet], PreparedCase]]:
         """Yield what the judge is to be asked; what needs none is taken on the way."""
         for one in todo:
             filed_at = load_subject(self._retriever.store, one[0]).created_at
@@ -337,7 +337,7 @@ class _Replay:
             else:
                 yield (one, ranked), prepared
 
-    def take(self, one: ReplayedItem, ranked: RankedSource, decided: SetDecision) -> None:
+    def take(self, one: ReplayedItem, ranked: CandidateSet, decided: SetDecision) -> None:
         """Keep what was decided of an item."""
         item_id, originals = one
         counts = self._recorder.counts

@@ -27,7 +27,7 @@ from forgelore.dedupe.gates import BATCH_K, MIN_SCORE, SHOWN_CLOSED
 from forgelore.dedupe.intent import has_current_card
 from forgelore.errors import LoreError, StoreError
 from forgelore.search.retriever import Retriever
-from forgelore.store.candidates import NewSet, SetMember, list_settled, list_sources, load_versions, save_set
+from forgelore.store.candidates import Candidate, CandidateSet, list_settled, list_sources, load_versions, save_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import begin_run, end_run, save_counters
 from forgelore.store.filters import Filters
@@ -54,19 +54,9 @@ class CandidateSetting(NamedTuple):
 DEFAULTS = CandidateSetting()
 
 
-class RankedSource(NamedTuple):
-    """A source with its candidates, ready to be saved. `has_vector` False: its text was embedded for the occasion, or
-    compared by words alone.
-    """
-
-    new: NewSet
-    members: tuple[SetMember, ...]
-    has_vector: bool
-
-
 def rank_source(
     retriever: Retriever, item_id: int, setting: CandidateSetting, *, as_of: int | None = None
-) -> RankedSource | None:
+) -> CandidateSet | None:
     """Return the candidates of an item; None when it is gone. `as_of`: among those that were there then, in the states
     that they had.
     """
@@ -88,10 +78,12 @@ def rank_source(
     # What is only shown comes last, whatever its strength.
     ordered = sorted(members, key=lambda one: not one.is_offered)
     numbered = tuple(one._replace(rank=rank) for rank, one in enumerate(ordered, start=1))
-    new = _as_set(retriever, subject, known[0], setting)
-    if setting.representation == "intent" and not by_cards:
-        new = new._replace(representation=FALLBACK)
-    return RankedSource(new, numbered, _has_vector(retriever, subject))
+    chosen_by = FALLBACK if setting.representation == "intent" and not by_cards else setting.representation
+    model = scope_of(retriever, subject.project_id, subject.kind).model
+    return CandidateSet(
+        subject.project_id, item_id, known[0], chosen_by, model, setting.k, setting.min_score, setting.states,
+        members=numbered, has_vector=_has_vector(retriever, subject),
+    )  # fmt: skip
 
 
 def _rank(
@@ -124,11 +116,11 @@ def _state(match: Match) -> TargetStates:
     return "open" if was_open(match.evidence.features) else "closed"
 
 
-def _as_member(match: Match, version: tuple[int, str], ranking: Ranking, as_of: int | None) -> SetMember:
+def _as_member(match: Match, version: tuple[int, str], ranking: Ranking, as_of: int | None) -> Candidate:
     features = match.evidence.features
     state = version[1] if as_of is None else _state(match)
     is_first = match.hit.row.item_id == ranking.matches[0].hit.row.item_id
-    return SetMember(
+    return Candidate(
         rank=0, item_id=match.hit.row.item_id, content_version=version[0], state=state,
         is_offered=state == "open", cosine=features["cosine"] or None, strength=match.strength,
         similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
@@ -147,14 +139,6 @@ def keep_features(match: Match) -> dict[str, float]:
     return {name: value for name, value in rounded.items() if value}
 
 
-def _as_set(retriever: Retriever, subject: Subject, version: int, setting: CandidateSetting) -> NewSet:
-    model = scope_of(retriever, subject.project_id, subject.kind).model
-    return NewSet(
-        subject.project_id, subject.item_id, version, setting.representation, model, setting.k, setting.min_score,
-        setting.states,
-    )  # fmt: skip
-
-
 def _has_vector(retriever: Retriever, subject: Subject) -> bool:
     if retriever.embedder is None or subject.document_id is None:
         return False
@@ -171,7 +155,7 @@ _AHEAD = 4  # batches that wait for each process
 def rank_in_processes(
     open_retriever: OpenRetriever, item_ids: Sequence[int], setting: CandidateSetting, *, workers: int,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Iterator[RankedSource | None]:  # fmt: skip
+) -> Iterator[CandidateSet | None]:  # fmt: skip
     """Yield the candidates of every item, in any order of batches. One that is gone gives None.
 
     Each process has its own connection and vectors, and the caller writes. They are started anew (`spawn`), because a
@@ -210,14 +194,14 @@ def _open(open_retriever: OpenRetriever) -> None:
         _opened = error  # raised by the first batch: an initializer that raises says nothing
 
 
-def _rank_batch(item_ids: Sequence[int], setting: CandidateSetting) -> list[RankedSource | None]:
+def _rank_batch(item_ids: Sequence[int], setting: CandidateSetting) -> list[CandidateSet | None]:
     if isinstance(_opened, LoreError):
         raise _opened
     assert _opened is not None, "the worker process was not initialised"
     return rank_batch(_opened, item_ids, setting)
 
 
-def rank_batch(retriever: Retriever, item_ids: Sequence[int], setting: CandidateSetting) -> list[RankedSource | None]:
+def rank_batch(retriever: Retriever, item_ids: Sequence[int], setting: CandidateSetting) -> list[CandidateSet | None]:
     """Return the candidates of several items, all read at one moment: what is known of the project holds until the
     next batch, whatever is saved meanwhile.
     """
@@ -253,7 +237,7 @@ def make_candidates(
     """
     store, project_id = context.store, context.project.id
     learn_boilerplate(store, project_id, now_ms=context.now_ms)
-    sources = [one.item_id for one in list_sources(store, project_id, kind)]
+    sources = list_sources(store, project_id, kind)
     settled = set[int]() if full else _list_settled(retriever, project_id, kind, setting)
     todo = [item_id for item_id in sources if item_id not in settled]
     done = CandidatesMade(kind, None, len(sources), len(sources) - len(todo), 0, 0, 0, 0, 0)
@@ -276,12 +260,12 @@ def make_candidates(
 
 def _list_settled(retriever: Retriever, project_id: int, kind: str, setting: CandidateSetting) -> set[int]:
     model = scope_of(retriever, project_id, kind).model
-    new = NewSet(project_id, 0, 0, setting.representation, model, setting.k, setting.min_score, setting.states)
+    new = CandidateSet(project_id, 0, 0, setting.representation, model, setting.k, setting.min_score, setting.states)
     return list_settled(retriever.store, project_id, kind, new)
 
 
 def _save_all(
-    context: JobContext, run_id: int, ranked: Iterator[RankedSource | None], *, part: str, total: int
+    context: JobContext, run_id: int, ranked: Iterator[CandidateSet | None], *, part: str, total: int
 ) -> dict[str, int]:
     """Save set by set, and what became of them. However many processes rank, this one alone writes."""
     store, watcher = context.store, context.watcher
@@ -307,9 +291,9 @@ def _save_all(
     return dict(counts)
 
 
-def _save(store: Store, one: RankedSource, counts: Counter[str], now_ms: int) -> None:
-    _, stale = save_set(store, one.new, one.members, now_ms)
+def _save(store: Store, one: CandidateSet, counts: Counter[str], now_ms: int) -> None:
+    _, stale = save_set(store, one, now_ms)
     counts.update(
         made=1, empty=not one.members, members_written=len(one.members), stale_marked=stale,
-        missing_embeddings=not one.has_vector, raw_fallbacks=one.new.representation == FALLBACK,
+        missing_embeddings=not one.has_vector, raw_fallbacks=one.representation == FALLBACK,
     )  # fmt: skip

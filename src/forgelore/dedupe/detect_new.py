@@ -12,14 +12,14 @@ candidate's similarity decides between maybe and not, and never more than maybe.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from forgelore.dedupe.candidates import CandidateSetting, RankedSource, Representation, rank_source
+from forgelore.dedupe.candidates import CandidateSetting, Representation, rank_source
 from forgelore.dedupe.gates import DUPLICATE, MAYBE, MIN_SCORE, ONLINE, ONLINE_K, SUPPORT
 from forgelore.dedupe.judge import Decider, SetDecision
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
 from forgelore.errors import NotFound, format_error
 from forgelore.search.retriever import Retriever
-from forgelore.store.candidates import SetMember, save_set
+from forgelore.store.candidates import Candidate, CandidateSet, save_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import load_judged, save_decision
 from forgelore.text.dates import machine_ms
@@ -49,23 +49,6 @@ class DetectionSetting(NamedTuple):
 DEFAULTS = DetectionSetting()
 
 
-class DetectedCandidate(NamedTuple):
-    """A candidate as it was found. `is_offered` False: it is closed, and no judge heard of it."""
-
-    rank: int
-    number: int
-    title: str
-    url: str
-    state: str
-    is_offered: bool
-    cosine: float | None
-    strength: float
-    similarity: float
-    chance: float | None
-    sameness: str
-    marks: tuple[str, ...]
-
-
 class Detection(NamedTuple):
     """What was found out about an item. `reason`: why it is not more than it is; empty for a duplicate."""
 
@@ -80,7 +63,7 @@ class Detection(NamedTuple):
     reasoning: str
     judge: str
     model: str
-    candidates: tuple[DetectedCandidate, ...]
+    candidates: tuple[Candidate, ...]
     decision_id: int
     warnings: tuple[str, ...] = ()
     prompt_tokens: int = 0
@@ -97,22 +80,22 @@ def detect_new(
     wanted = CandidateSetting(setting.k, setting.min_score, representation=setting.source)
     ranked = rank_source(retriever, item_id, wanted)
     policy = ONLINE._replace(min_confidence=setting.duplicate, min_similarity=setting.support)
-    decider = Decider(store, ranked.new.project_id, judge, policy) if ranked else None
-    is_by_cards = ranked is not None and ranked.new.representation == "intent"
+    decider = Decider(store, ranked.project_id, judge, policy) if ranked else None
+    is_by_cards = ranked is not None and ranked.representation == "intent"
     decided = decider.decide(item_id, ranked.members, with_cards=is_by_cards) if decider and ranked else None
     if ranked is None or decider is None or decided is None:
         raise NotFound(f"item {item_id} is not in this database, or not public")
     outcome, reason = classify(decided, ranked.members, setting)
     decided = decided._replace(reason=reason)
     with store.transaction():
-        set_id, _ = save_set(store, ranked.new, ranked.members, now_ms())
+        set_id, _ = save_set(store, ranked, now_ms())
         row = decider.as_row(decided, outcome, set_id=set_id, run_id=None)
         decision_id = save_decision(store, row, now_ms())
     return _tell(store, judge, ranked, decided, outcome, decision_id)
 
 
 def classify(
-    decided: SetDecision, members: tuple[SetMember, ...], setting: DetectionSetting
+    decided: SetDecision, members: tuple[Candidate, ...], setting: DetectionSetting
 ) -> tuple[DetectionOutcome, ReasonCode | None]:
     """Return the outcome, and why it is not more."""
     verdict, reason = decided.verdict, decided.reason
@@ -130,20 +113,17 @@ def classify(
 def _tell(
     store: Store,
     judge: AnyJudge,
-    ranked: RankedSource,
+    ranked: CandidateSet,
     decided: SetDecision,
     outcome: DetectionOutcome,
     decision_id: int,
 ) -> Detection:
     known = load_judged(store, [one.item_id for one in ranked.members])
     candidates = tuple(
-        DetectedCandidate(
-            one.rank, known[one.item_id].number, known[one.item_id].title, known[one.item_id].url, one.state,
-            one.is_offered, one.cosine, one.strength, one.similarity, one.chance, one.sameness, one.marks,
-        )
+        one._replace(number=known[one.item_id].number, title=known[one.item_id].title, url=known[one.item_id].url)
         for one in ranked.members
         if one.item_id in known
-    )  # fmt: skip
+    )
     source, verdict, answer = decided.source, decided.verdict, decided.answer or JudgeAnswer(None)
     is_named = outcome != "not_duplicate"
     return Detection(
@@ -152,5 +132,5 @@ def _tell(
         verdict.reasoning if verdict else "", judge.name, judge.model, candidates, decision_id,
         warnings=(f"the judge did not answer: {format_error(answer.error)}",) if answer.error else (),
         prompt_tokens=answer.prompt_tokens, answer_tokens=answer.answer_tokens,
-        source=ranked.new.representation,
+        source=ranked.representation,
     )  # fmt: skip

@@ -27,7 +27,7 @@ from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import (
     CardOrigin,
     NewCard,
-    list_card_items,
+    list_sources,
     load_card_document,
     load_card_sources,
     load_origins,
@@ -103,9 +103,10 @@ def make_cards(
     """
     store, watcher, part = context.store, context.watcher, f"cards of {kind}s"
     learn_boilerplate(store, context.project.id, now_ms=context.now_ms)
-    items = list_card_items(store, context.project.id, kind, states) if item_ids is None else item_ids
-    todo = list(items) if full else find_outdated_cards(store, items, maker)
-    done = CardsMade(kind, maker.model, None, len(items), len(items) - len(todo))
+    if item_ids is None:  # what is new is asked first
+        item_ids = list_sources(store, context.project.id, kind, states=states)[::-1]
+    todo = list(item_ids) if full else find_outdated_cards(store, item_ids, maker)
+    done = CardsMade(kind, maker.model, None, len(item_ids), len(item_ids) - len(todo))
     if not todo:
         return done
     parameters: dict[str, RunValue] = {

@@ -36,7 +36,7 @@ from forgelore.dedupe.verdict import (
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, format_error
 from forgelore.records import JudgedItem
 from forgelore.store.calibration import load_boilerplate
-from forgelore.store.candidates import CandidateSet, SetMember, each_latest_set, load_card_texts, load_versions
+from forgelore.store.candidates import Candidate, CandidateSet, each_latest_set, load_card_texts, load_versions
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
     Decision,
@@ -85,7 +85,7 @@ class Decider:
         self._refused = load_refused_pairs(store, project_id)
         self._lines: dict[str, Collection[int]] = {}
 
-    def decide(self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False) -> SetDecision | None:
+    def decide(self, item_id: int, members: Sequence[Candidate], *, with_cards: bool = False) -> SetDecision | None:
         """Return what is decided of a source and its candidates; None when the source is gone."""
         prepared = self.prepare(item_id, members, with_cards=with_cards)
         if not isinstance(prepared, PreparedCase):
@@ -93,7 +93,7 @@ class Decider:
         return self.weigh(prepared, self.judge.ask(prepared.question))
 
     def prepare(
-        self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False
+        self, item_id: int, members: Sequence[Candidate], *, with_cards: bool = False
     ) -> PreparedCase | SetDecision | None:
         """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
         no candidate that may be offered; one that was edited since it was listed is none, its numbers are those of
@@ -121,7 +121,7 @@ class Decider:
         cards = load_card_texts(self._store, known) if with_cards else {}
         return {item_id: item._replace(card=cards.get(item_id, "")) for item_id, item in known.items()}
 
-    def _unchanged(self, members: list[SetMember]) -> list[SetMember]:
+    def _unchanged(self, members: list[Candidate]) -> list[Candidate]:
         versions = load_versions(self._store, [one.item_id for one in members])
         return [one for one in members if one.item_id in versions and versions[one.item_id][0] == one.content_version]
 
@@ -171,14 +171,14 @@ class Decider:
         return self._lines[kind]
 
 
-def _candidate(member: SetMember, item: JudgedItem, said: set[int]) -> JudgedCandidate:
+def _candidate(member: Candidate, item: JudgedItem, said: set[int]) -> JudgedCandidate:
     return JudgedCandidate(
         item, member.strength, member.similarity, member.sameness, member.marks,  # type: ignore[arg-type]
         member.features, member.item_id in said,
     )  # fmt: skip
 
 
-def _as_it_was(item: JudgedItem, member: SetMember) -> JudgedItem:
+def _as_it_was(item: JudgedItem, member: Candidate) -> JudgedItem:
     """Return a candidate in the state that its set tells of: an audit asks what was right to say then."""
     return item._replace(state=member.state, is_marked=bool(member.features.get("marked")))
 

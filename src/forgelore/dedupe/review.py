@@ -190,7 +190,7 @@ class PairReader:
     def count_uncompared(self) -> int:
         compared = list_compared(self._store, self._project_id, self._kind)
         sources = list_sources(self._store, self._project_id, self._kind)
-        return sum(one.item_id not in compared for one in sources)
+        return sum(one not in compared for one in sources)
 
     def list_pairs(self, setting: QueueSetting, person: str) -> Iterator[ListedPair]:
         """Yield the pairs that a person is to be asked about, best first."""

@@ -21,21 +21,10 @@ from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 _FRESH = "s.is_fresh AND s.content_version = i.content_version"
 
 
-class NewSet(NamedTuple):
-    """A set about to be saved."""
-
-    project_id: int
-    item_id: int
-    content_version: int
-    representation: str
-    model: str
-    k: int
-    min_score: float
-    states: str
-
-
-class SetMember(NamedTuple):
-    """A candidate of a set. `is_offered` False: it is shown beside the others, and no judge hears of it."""
+class Candidate(NamedTuple):
+    """A candidate of a set. `is_offered` False: it is shown beside the others, and no judge hears of it. The last three
+    are for people, and are not kept: they say which item that is.
+    """
 
     rank: int
     item_id: int
@@ -49,38 +38,51 @@ class SetMember(NamedTuple):
     sameness: str
     marks: tuple[str, ...] = ()
     features: Mapping[str, float] = MappingProxyType({})  # the numbers of the pair that are not 0
+    number: int = 0
+    title: str = ""
+    url: str = ""
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name in ("item_id", "content_version", "features") else name
 
 
 class CandidateSet(NamedTuple):
-    """A stored set. `is_fresh`: it is the newest of its source, which has not changed since."""
+    """What an item could repeat, and by which parameters that was found. `id` 0: it is not stored yet. `is_fresh`: it
+    is the newest of its source, which has not changed since. `has_vector` False: the source's text was embedded for the
+    occasion, or compared by words alone; that is not kept.
+    """
 
-    id: int
+    project_id: int
     item_id: int
     content_version: int
     representation: str
-    is_fresh: bool
-    made_at: int
-    members: tuple[SetMember, ...]
+    model: str
+    k: int
+    min_score: float
+    states: str
+    made_at: int = 0
+    is_fresh: bool = True
+    id: int = 0
+    members: tuple[Candidate, ...] = ()
+    has_vector: bool = True
 
 
-class Source(NamedTuple):
-    """An item whose candidates are looked for."""
-
-    item_id: int
-    number: int
-    content_version: int
+_SET = CandidateSet._fields[:8]
+_MEMBER = Candidate._fields[:12]
 
 
-def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[str] = ("open",)) -> list[Source]:
-    """Return the live public items of a kind in one of the states, by number."""
+def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[str] | None = ("open",)) -> list[int]:
+    """Return the live public items of a kind in one of the states (None: in any), by number."""
+    wanted = "" if states is None else f"AND state {one_of()}"
     sql = f"""
-        SELECT id, number, content_version
+        SELECT id
         FROM items
-        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential
-          AND state {one_of()}
+        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential {wanted}
         ORDER BY number
     """
-    return [Source._make(row) for row in store.rows(sql, project_id, kind, pack_list(states))]
+    given = () if states is None else (pack_list(states),)
+    return [item_id for (item_id,) in store.rows(sql, project_id, kind, *given)]
 
 
 def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
@@ -93,7 +95,7 @@ def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int,
     return {item_id: (version, state) for item_id, version, state in store.rows(sql, pack_list(item_ids))}
 
 
-def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
+def list_settled(store: Store, project_id: int, kind: str, new: CandidateSet) -> set[int]:
     """Return the sources with a fresh set of the same parameters as `new` (its item aside). A set that cards chose is
     older than it should be when the card of its source is younger.
     """
@@ -113,19 +115,17 @@ def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[i
     return {item_id for (item_id,) in store.rows(sql, project_id, kind, *given)}
 
 
-def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: int) -> tuple[int, int]:
+def save_set(store: Store, new: CandidateSet, now_ms: int) -> tuple[int, int]:
     """Keep a set, the earlier ones of its source become stale. Returns its id and how many did. In a transaction."""
     stale = store.run("UPDATE candidate_sets SET is_fresh = FALSE WHERE item_id = ? AND is_fresh", new.item_id)
-    names = ", ".join(NewSet._fields)
-    set_id = store.insert(
-        f"INSERT INTO candidate_sets ({names}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *new, now_ms
-    )
+    sql = f"INSERT INTO candidate_sets ({', '.join(_SET)}, made_at) VALUES ({', '.join('?' * len(_SET))}, ?)"
+    set_id = store.insert(sql, *new[: len(_SET)], now_ms)
     store.run_many(
         f"""
-        INSERT INTO candidate_set_members (set_id, {", ".join(SetMember._fields)})
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO candidate_set_members (set_id, {", ".join(_MEMBER)})
+        VALUES (?, {", ".join("?" * len(_MEMBER))})
         """,
-        [(set_id, *one[:-2], json.dumps(one.marks), json.dumps(dict(one.features))) for one in members],
+        [(set_id, *one[:10], json.dumps(one.marks), json.dumps(dict(one.features))) for one in new.members],
     )
     return set_id, stale
 
@@ -158,23 +158,23 @@ def each_latest_set(
 
 def _load(store: Store, condition: str, *bindings: object) -> Iterator[CandidateSet]:
     sql = f"""
-        SELECT s.id, s.item_id, s.content_version, s.representation, {_FRESH}, s.made_at
+        SELECT {", ".join(f"s.{name}" for name in _SET)}, s.made_at, {_FRESH}, s.id
         FROM candidate_sets s
         JOIN items i ON i.id = s.item_id
         WHERE {condition}
         ORDER BY i.number
     """
-    for row in store.rows(sql, *bindings):
-        yield CandidateSet._make((*row[:4], bool(row[4]), row[5], _load_members(store, row[0])))
+    for *columns, is_fresh, set_id in store.rows(sql, *bindings):
+        yield CandidateSet._make((*columns, bool(is_fresh), set_id, _load_members(store, set_id), True))
 
 
-def _load_members(store: Store, set_id: int) -> tuple[SetMember, ...]:
-    names = ", ".join(SetMember._fields)
-    sql = f"SELECT {names} FROM candidate_set_members WHERE set_id = ? ORDER BY rank"
-    rows = store.rows(sql, set_id)
+def _load_members(store: Store, set_id: int) -> tuple[Candidate, ...]:
+    sql = f"SELECT {', '.join(_MEMBER)} FROM candidate_set_members WHERE set_id = ? ORDER BY rank"
     return tuple(
-        SetMember._make((*row[:4], bool(row[4]), *row[5:-2], tuple(json.loads(row[-2])), json.loads(row[-1])))
-        for row in rows
+        Candidate._make(
+            (*row[:4], bool(row[4]), *row[5:10], tuple(json.loads(row[10])), json.loads(row[11]), 0, "", "")
+        )
+        for row in store.rows(sql, set_id)
     )
 
 
@@ -250,19 +250,6 @@ class CardDocument(NamedTuple):
     document_id: int
     title: str
     text: str
-
-
-def list_card_items(store: Store, project_id: int, kind: str, states: Sequence[str] | None = None) -> list[int]:
-    """Return the live public items of a kind, of some states or of any, newest first: what is new is asked first."""
-    wanted = "" if states is None else f"AND state {_WITHIN}"
-    sql = f"""
-        SELECT id
-        FROM items
-        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential {wanted}
-        ORDER BY number DESC
-    """
-    given = () if states is None else (pack_list(states),)
-    return [item_id for (item_id,) in store.rows(sql, project_id, kind, *given)]
 
 
 def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, CardSource]:
