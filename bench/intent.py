@@ -84,7 +84,7 @@ def compare(retriever, item_id: int, created: int, gold: frozenset[int], exclude
         next(
             (at for at, one in enumerate(rank_matches(retriever, each).matches, 1) if one.hit.row.number in gold), None
         )
-        for each in (request, request._replace(by_cards=True))
+        for each in (request, request._replace(source="intent"))
     ]
     return Compared(*ranks)
 

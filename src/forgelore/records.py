@@ -54,16 +54,6 @@ class ItemHistory(NamedTuple):
     participants: frozenset[str] | None = None  # its author and everybody who had commented
 
 
-class CardSource(NamedTuple):
-    """What a card is made from. `paths`: of the files of a change. `number` names the item, and tells nothing of it."""
-
-    kind: str
-    title: str
-    body: str
-    paths: tuple[str, ...] = ()
-    number: int = 0
-
-
 class EdgeJudge(NamedTuple):
     """Who accepted edges of a kind, and the lowest thresholds that they had to pass; 0 where nobody kept them."""
 

@@ -21,7 +21,7 @@ from forgelore.index.repair import repair_store
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.model import ItemKey
-from forgelore.records import CardSource
+from forgelore.records import JudgedItem
 from forgelore.search.filters import SortOrder
 from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
@@ -79,7 +79,7 @@ def card_of(store, number):
 
 
 def test_rules_take_the_fields_from_the_words_of_an_item():
-    card = extract_card(CardSource("issue", "wallet, rpc: crash in sendtoaddress()", TRACE))
+    card = extract_card(JudgedItem(1, 1, "issue", "wallet, rpc: crash in sendtoaddress()", TRACE, "open"))
     assert card == IntentCard(
         type="bug", component="wallet, rpc", symptom="crash in sendtoaddress()",
         context="After the update of ChunkCache::insert the folder list is empty. ERROR: no folder left to sync (12 MB left)"
@@ -106,20 +106,20 @@ def test_rules_take_the_fields_from_the_words_of_an_item():
     ],
 )
 def test_the_component_is_what_a_title_names_before_it_says_anything(title, component, symptom):
-    card = extract_card(CardSource("issue", title, ""))
+    card = extract_card(JudgedItem(1, 1, "issue", title, "", "open"))
     assert (card.component, card.symptom) == (component, symptom)
 
 
 def test_the_files_of_a_change_tell_its_component_and_its_paths():
     paths = ("src/wallet/a.cpp", "src/wallet/b.cpp", "doc/x.md")
-    card = extract_card(CardSource("change", "Tidy up", "", paths))
+    card = extract_card(JudgedItem(1, 1, "change", "Tidy up", "", "open", files=paths))
     assert (card.component, card.paths) == ("src/wallet", paths)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(), st.text(), st.lists(st.text(max_size=40), max_size=5))
 def test_any_text_makes_a_card_that_can_be_kept_printed_and_read_again(title, body, paths):
-    card = extract_card(CardSource("change", title, body, tuple(paths)))
+    card = extract_card(JudgedItem(1, 1, "change", title, body, "open", files=tuple(paths)))
     text = card_text(card)
     assert decode_card(encode_card(card)) == card
     assert len(text) < 20_000
@@ -129,7 +129,9 @@ def test_any_text_makes_a_card_that_can_be_kept_printed_and_read_again(title, bo
 
 def test_hostile_text_stays_data_and_short():
     body = "\x1b[2J\u202e<img src=x> @ana /close ```\n" + "A_b" * 100_000 + "\nERROR: " + "boom " * 10_000
-    card = extract_card(CardSource("issue", "[" * 5_000 + "x]: y\n\x1b]0;title\x07", body, ("../" * 999,)))
+    card = extract_card(
+        JudgedItem(1, 1, "issue", "[" * 5_000 + "x]: y\n\x1b]0;title\x07", body, "open", files=("../" * 999,))
+    )
     assert "\x1b" not in card_text(card)
     assert len(card_text(card)) < 8_000
 
@@ -176,9 +178,9 @@ def test_a_run_that_is_stopped_keeps_what_it_has_and_goes_on(tracker):
 
 
 def test_the_same_source_has_the_same_hash_and_another_one_another():
-    one = CardSource("change", "T", "B", ("a", "b"))
-    assert hash_source(one) == hash_source(one._replace(paths=("b", "a")))
-    others = [one._replace(kind="issue"), one._replace(title="TB"), one._replace(body=""), one._replace(paths=("a",))]
+    one = JudgedItem(1, 1, "change", "T", "B", "open", files=("a", "b"))
+    assert hash_source(one) == hash_source(one._replace(files=("b", "a")))
+    others = [one._replace(kind="issue"), one._replace(title="TB"), one._replace(body=""), one._replace(files=("a",))]
     assert len({hash_source(each) for each in [one, *others]}) == 5
 
 
@@ -364,5 +366,5 @@ def test_an_item_whose_card_is_far_is_no_candidate_however_near_its_text(tracker
 
 
 def test_cards_are_kept_as_json_that_names_only_what_was_said():
-    kept = json.loads(encode_card(extract_card(CardSource("issue", "wallet: it crashes", ""))))
+    kept = json.loads(encode_card(extract_card(JudgedItem(1, 1, "issue", "wallet: it crashes", "", "open"))))
     assert kept == {"component": "wallet", "symptom": "it crashes"}

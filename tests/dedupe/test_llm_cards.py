@@ -172,8 +172,8 @@ def test_a_budget_ends_the_asking_and_the_next_run_goes_on(desk, asked_model):
 def test_a_judge_is_shown_the_cards_apart_from_the_texts():
     one = JudgedItem(1, 1, "issue", "T", "body", "open", card="zebra card")
     other = one._replace(item_id=2, number=2, card="")
-    prompt = build_prompt(Question(one, (JudgedCandidate(other, 1, 1, "similar"),)), "f" * 16)
-    assert prompt.user.count("card that a program made from the text, not to be quoted:\nzebra card") == 1
+    _, asked = build_prompt(Question(one, (JudgedCandidate(other, 1, 1, "similar"),)), "f" * 16)
+    assert asked.text.count("card that a program made from the text, not to be quoted:\nzebra card") == 1
     assert "zebra" not in one.quotable
 
 

@@ -27,7 +27,7 @@ from forgelore.store.calibration import (
 from forgelore.store.candidates import (
     Candidate,
     CandidateSet,
-    NewCard,
+    CardOrigin,
     drop_cards,
     each_latest_set,
     has_cards,
@@ -36,6 +36,7 @@ from forgelore.store.candidates import (
     list_sources,
     load_card_document,
     load_card_texts,
+    load_origins,
     load_set,
     replace_clusters,
     save_card,
@@ -83,6 +84,7 @@ from forgelore.store.triage import forget_project
 from forgelore.words import JobKind
 
 FIRST = ItemKey("issue", 1)
+ORIGIN = CardOrigin("hash", 1, "p1", "m", "ok")
 
 
 @pytest.fixture
@@ -174,13 +176,13 @@ def test_clusters_replace_the_earlier_ones_of_their_kind_largest_first(store, we
 
 
 def test_a_card_replaces_the_earlier_one_and_becomes_a_document(store, web, ids):
-    card = NewCard(ids[1], web, "hash", 1, "p1", "m", "ok", "", "{}", "the program ends at start")
-    save_card(store, card, NOW)
-    save_card(store, card._replace(text="it ends"), NOW)
+    save_card(store, web, ids[1], ORIGIN, "{}", "the program ends at start", NOW)
+    save_card(store, web, ids[1], ORIGIN, "{}", "it ends", NOW)
+    assert load_origins(store, ids.values()) == {ids[1]: ORIGIN}
     assert load_card_texts(store, ids.values()) == {ids[1]: "it ends"}
     assert load_card_document(store, ids[1]) is None
     index(store, ids[1])
-    assert load_card_document(store, ids[1]).text == "it ends"
+    assert load_card_document(store, ids[1])[2] == "it ends"
     assert drop_cards(store, [ids[1]]) == 1
     assert not has_cards(store, web)
 
@@ -189,7 +191,7 @@ def test_a_set_that_cards_chose_is_settled_until_the_card_is_made_anew(store, we
     save_set(store, new_set(web, ids[1], representation="intent"), NOW)
     like = new_set(web, 0, representation="intent")
     assert list_settled(store, web, "issue", like) == {ids[1]}
-    save_card(store, NewCard(ids[1], web, "hash", 1, "p1", "m", "ok", "", "{}", "x"), NOW + 1)
+    save_card(store, web, ids[1], ORIGIN, "{}", "x", NOW + 1)
     assert list_settled(store, web, "issue", like) == set()
 
 
@@ -436,6 +438,5 @@ def test_a_written_duplicate_counts_once_the_item_is_closed_and_repeats_an_earli
 
 def test_saving_a_card_queues_the_document_of_its_item(store, web, ids):
     before = count_waiting(store, JobKind.DOCUMENT)
-    card = NewCard(ids[1], web, "hash", 1, "p1", "m", "ok", "", "{}", "x")
-    assert written_by(store, lambda: save_card(store, card, NOW)) > 0
+    assert written_by(store, lambda: save_card(store, web, ids[1], ORIGIN, "{}", "x", NOW)) > 0
     assert count_waiting(store, JobKind.DOCUMENT) == before == 3

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forgelore.api.judging import CardStates, IntentAnswer
     from forgelore.api.steps import DedupeChain
     from forgelore.dedupe.apply import Applied, AppliedLine
-    from forgelore.dedupe.candidates import CandidatesMade, Representation, TargetStates
+    from forgelore.dedupe.candidates import CandidatesMade, TargetStates
     from forgelore.dedupe.clusters import TargetPolicy
     from forgelore.dedupe.detect_new import Detection
     from forgelore.dedupe.judge import DecisionsMade
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.store.decisions import DedupeRun
-    from forgelore.words import Moment
+    from forgelore.words import Moment, Source
 
 _PLANNED = "confidential items, which a plan lists with the reason why they stay open"
 _CLUSTERED = "confidential items, which clusters list with the others"
@@ -220,7 +220,7 @@ class Dedupe:
 
     def find_candidates(
         self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
-        states: "TargetStates" = "open", source: "Representation" = "raw", workers: int = 1, full: bool = False,
+        states: "TargetStates" = "open", source: "Source" = "raw", workers: int = 1, full: bool = False,
         watcher: "Watcher | None" = None,
     ) -> "list[CandidatesMade]":  # fmt: skip
         """Keep, for every open issue and change, what it could repeat; of one kind, or of both. What has not changed is
@@ -237,7 +237,7 @@ class Dedupe:
 
     def judge(
         self, *, project: str | None = None, kind: str | None = None, rejudge: bool = False,
-        allow_stale: bool = False, source: "Representation | None" = None, watcher: "Watcher | None" = None,
+        allow_stale: bool = False, source: "Source | None" = None, watcher: "Watcher | None" = None,
         **judging: Unpack[JudgeOptions],
     ) -> "list[DecisionsMade]":  # fmt: skip
         """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules or by a
@@ -255,7 +255,7 @@ class Dedupe:
 
     def detect(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,
-        duplicate: float = 0.92, support: float = 0.9, source: "Representation" = "raw",
+        duplicate: float = 0.92, support: float = 0.9, source: "Source" = "raw",
         **judging: Unpack[JudgeOptions],
     ) -> "Detection":  # fmt: skip
         """Return whether an item is a duplicate, maybe one, or none, by the builtin rules or by a language model. In a

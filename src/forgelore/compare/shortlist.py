@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.compare.evidence import Stems
 from forgelore.compare.sameness import distinctive_terms
-from forgelore.errors import LoreError, StoreError
 from forgelore.search.fusion import DEPTH, Fused, fuse_scores
 from forgelore.search.query import SearchMode
 from forgelore.search.retriever import RankedLists, Retriever
 from forgelore.search.run import first_of_items, vector_or_warning
-from forgelore.store.candidates import CardDocument, load_card_document
+from forgelore.store.candidates import load_card_document
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.hits import Subject, load_created, load_item_documents, load_items_of
@@ -61,45 +60,40 @@ def choose_by_cards(
     """Return the items with the nearest cards, best first, as documents that people wrote; None without a card to ask
     with. `known`: what is known of some of those documents already.
     """
-    card = load_card_document(retriever.store, request.subject.item_id)
+    store = retriever.store
+    card = load_card_document(store, request.subject.item_id)
     if card is None:
         return None
-    store = retriever.store
-    cards = _rank_cards(retriever, request, card, counts, wanted)
-    items = load_items_of(store, [one.id for one in cards])
+    document_id, title, text = card
+    subject, vector = request.subject._replace(document_id=document_id, title=title, body=text), None
+    if request.mode != "lexical":
+        said: list[str] = []  # the same as of the item's own vector
+        _, vector = vector_or_warning("hybrid", lambda: _load_vector(retriever, subject), said, verb="compared")
+    terms = distinctive_terms(title, text, document_count=counts.of_words, total=counts.total)
+    # A filter of kinds means items and not their threads: of cards it means the kind of their item.
+    filters = request.filters._replace(with_threads=True)
+    cards, _ = _find_nearest(retriever, subject, filters, vector, terms, wanted, source="intent")
+    items = load_items_of(store, [one.id for one in cards[:wanted]])
     documents = load_item_documents(store, items.values())
     as_known = {one.id: one for one in known}
-    chosen = [documents[items[one.id]] for one in cards if items.get(one.id) in documents]
+    chosen = [documents[items[one.id]] for one in cards[:wanted] if items.get(one.id) in documents]
     return [as_known.get(each) or Fused(each, 0.0, 0.0, (None, None), (None, None)) for each in chosen]
 
 
-def _rank_cards(
-    retriever: Retriever, request: "CompareRequest", card: CardDocument, counts: "Counts", wanted: int
-) -> list[Fused]:
-    vector = None if request.mode == "lexical" else _load_card_vector(retriever, card)
-    terms = distinctive_terms(card.title, card.text, document_count=counts.of_words, total=counts.total)
-    # A filter of kinds means items and not their threads: of cards it means the kind of their item.
-    filters = request.filters._replace(with_threads=True)
+def _find_nearest(
+    retriever: Retriever, subject: Subject, filters: Filters, vector: "Vector | None", terms: Terms, wanted: int, *,
+    source: Source = "raw",
+) -> tuple[list[Fused], RankedLists]:  # fmt: skip
+    """Return the best document, or card, of `wanted` items or more, where there are as many, and both lists."""
     scope = retriever.scope(filters, with_vectors=vector is not None)
     depth = DEPTH
     while True:
-        near = [] if vector is None else retriever.by_vector(vector, depth, scope, source="intent")
-        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, source="intent"), near)
-        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, request.subject, lists))
+        near = [] if vector is None else retriever.by_vector(vector, depth, scope, source=source)
+        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, source=source), near)
+        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
-            return fused[:wanted]
+            return fused, lists
         depth *= 4
-
-
-def _load_card_vector(retriever: Retriever, card: CardDocument) -> "Vector | None":
-    """Return the card's vector, the stored one where there is one; None where there is no embedder."""
-    try:
-        stored = retriever.document_vector(card.document_id)
-        return stored if stored is not None else retriever.text_vector(card.title, card.text)
-    except StoreError:
-        raise
-    except LoreError:
-        return None  # said already, of the item's own vector
 
 
 CANDIDATES = 60  # whose evidence is compared
@@ -116,7 +110,7 @@ class CompareRequest(NamedTuple):
     with_explanations: bool = True  # snippets, and the facts that moved each strength: whoever keeps a list shows none
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
-    by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does
+    source: Source = "raw"  # what chooses who is compared; without a card of the subject, its text does
     offset: int = 0  # how many of the best are left out
     seal: str = ""  # the hash of those; "": nobody asks
     least: int = CANDIDATES  # candidates that are looked for, whatever the limit: pages of one ranking ask for as many
@@ -171,16 +165,8 @@ def find_shortlist(
     terms: Terms = []
     if mode != "semantic":
         terms = distinctive_terms(subject.title, body, document_count=counts.of_words, total=counts.total)
-    scope = retriever.scope(request.filters, with_vectors=vector is not None)
-    depth = DEPTH
-    while True:
-        near = [] if vector is None else retriever.by_vector(vector, depth, scope)
-        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed), near)
-        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, subject, lists))
-        if len(fused) >= wanted or not lists.is_cut(depth):
-            break
-        depth *= 4
-    if request.by_cards:
+    fused, lists = _find_nearest(retriever, subject, request.filters, vector, terms, wanted)
+    if request.source == "intent":
         chosen = choose_by_cards(retriever, request, fused, counts=counts, wanted=wanted)
         fused = fused if chosen is None else chosen
     kept = max(wanted, request.offset + request.limit)

@@ -32,9 +32,9 @@ from forgelore.store.database import Store
 from forgelore.store.decisions import begin_run, end_run, save_counters
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.words import Source
 
 TargetStates = Literal["open", "closed", "all"]
-Representation = Literal["raw", "intent"]  # what chooses whom a source is compared with: texts, or intent cards
 FALLBACK = "intent_raw"  # kept of a set: cards were to choose, its source has no current one, and texts did
 _ORDER: dict[Sameness, int] = {"same_text": 0, "nearly_same_text": 1, "similar": 2}
 _DIGITS = 4  # of a kept feature
@@ -48,7 +48,7 @@ class CandidateSetting(NamedTuple):
     k: int = BATCH_K
     min_score: float = MIN_SCORE  # of similarity
     states: TargetStates = "open"
-    representation: Representation = "raw"
+    representation: Source = "raw"
 
 
 DEFAULTS = CandidateSetting()
@@ -66,8 +66,10 @@ def rank_source(
     if known is None:
         return None
     subject = load_subject(store, item_id)
-    by_cards = setting.representation == "intent" and has_current_card(store, item_id)
-    ranking = _rank(retriever, subject, setting, as_of, by_cards=by_cards)
+    source = setting.representation
+    if source == "intent" and not has_current_card(store, item_id):
+        source = "raw"
+    ranking = _rank(retriever, subject, setting, as_of, source)
     chosen = _choose(ranking, setting)
     versions = load_versions(store, [match.hit.row.item_id for match in chosen])
     members = [
@@ -78,7 +80,7 @@ def rank_source(
     # What is only shown comes last, whatever its strength.
     ordered = sorted(members, key=lambda one: not one.is_offered)
     numbered = tuple(one._replace(rank=rank) for rank, one in enumerate(ordered, start=1))
-    chosen_by = FALLBACK if setting.representation == "intent" and not by_cards else setting.representation
+    chosen_by = source if source == setting.representation else FALLBACK
     model = scope_of(retriever, subject.project_id, subject.kind).model
     return CandidateSet(
         subject.project_id, item_id, known[0], chosen_by, model, setting.k, setting.min_score, setting.states,
@@ -87,7 +89,7 @@ def rank_source(
 
 
 def _rank(
-    retriever: Retriever, subject: Subject, setting: CandidateSetting, as_of: int | None, *, by_cards: bool
+    retriever: Retriever, subject: Subject, setting: CandidateSetting, as_of: int | None, source: Source
 ) -> Ranking:
     filters = Filters(
         types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,),
@@ -95,7 +97,7 @@ def _rank(
     )  # fmt: skip
     most = max(setting.k, SHOWN_CLOSED)
     request = CompareRequest(
-        subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of, with_explanations=False
+        subject, filters, limit=CANDIDATES, per_state=most, source=source, as_of=as_of, with_explanations=False
     )
     return rank_matches(retriever.seen_by(retriever.store.viewer.without_internal()), request)
 

@@ -23,7 +23,7 @@ from forgelore.compare.sameness import without_boilerplate
 from forgelore.compare.signatures import What, parse_signature
 from forgelore.dedupe.verdict import InvalidAnswer, ItemType, find_item_type, find_objects
 from forgelore.index.cleaning import telling_text
-from forgelore.records import CardSource
+from forgelore.records import JudgedItem
 from forgelore.text.fence import printable, storable
 
 SCHEMA_VERSION = 1  # of the fields and of the rules that fill them; another one: all cards are made again
@@ -62,15 +62,15 @@ class IntentCard(Struct, frozen=True, omit_defaults=True):
     versions: tuple[str, ...] = ()
 
 
-def extract_card(source: CardSource, boilerplate: Collection[int] = ()) -> IntentCard:
+def extract_card(source: JudgedItem, boilerplate: Collection[int] = ()) -> IntentCard:
     """Return the card of an item from its own words. `boilerplate`: lines that every item of the project has."""
     body = without_boilerplate(source.body, frozenset(boilerplate) | USUAL)
     component, symptom = _split_title(source.title)
     written = _marks_of(f"{source.title}\n{body}")
-    touched = _first(source.paths, MAX_ENTRIES)
+    touched = _first(source.files, MAX_ENTRIES)
     return IntentCard(
         type=find_item_type(source.title, source.body, ()),
-        component=tidy(component or _common_folder(source.paths)),
+        component=tidy(component or _common_folder(source.files)),
         symptom=tidy(symptom),
         context=_beginning(telling_text(body)),
         errors=written["errors"],
@@ -94,13 +94,13 @@ def encode_card(card: IntentCard) -> str:
 
 
 def decode_card(kept: str) -> IntentCard:
-    """Return a card that was kept. Raises msgspec.DecodeError for what is none."""
+    """Return a card that was kept. Raises msgspec.DecodeError for anything else."""
     return decode(kept, type=IntentCard)
 
 
-def hash_source(source: CardSource) -> str:
+def hash_source(source: JudgedItem) -> str:
     """Return what tells whether a card is of the item as it is now."""
-    parts = [source.kind, source.title, source.body, sorted(source.paths)]
+    parts = [source.kind, source.title, source.body, sorted(source.files)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -12,7 +12,7 @@ candidate's similarity decides between maybe and not, and never more than maybe.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from forgelore.dedupe.candidates import CandidateSetting, Representation, rank_source
+from forgelore.dedupe.candidates import CandidateSetting, rank_source
 from forgelore.dedupe.gates import DUPLICATE, MAYBE, MIN_SCORE, ONLINE, ONLINE_K, SUPPORT
 from forgelore.dedupe.judge import Decider, SetDecision
 from forgelore.dedupe.reasons import ReasonCode
@@ -23,6 +23,7 @@ from forgelore.store.candidates import Candidate, CandidateSet, save_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import load_judged, save_decision
 from forgelore.text.dates import machine_ms
+from forgelore.words import Source
 
 DetectionOutcome = Literal["duplicate", "maybe_duplicate", "not_duplicate"]
 SAID_NOTHING = (
@@ -43,7 +44,7 @@ class DetectionSetting(NamedTuple):
     maybe: float = MAYBE
     duplicate: float = DUPLICATE
     support: float = SUPPORT
-    source: Representation = "raw"
+    source: Source = "raw"
 
 
 DEFAULTS = DetectionSetting()
@@ -81,8 +82,9 @@ def detect_new(
     ranked = rank_source(retriever, item_id, wanted)
     policy = ONLINE._replace(min_confidence=setting.duplicate, min_similarity=setting.support)
     decider = Decider(store, ranked.project_id, judge, policy) if ranked else None
-    is_by_cards = ranked is not None and ranked.representation == "intent"
-    decided = decider.decide(item_id, ranked.members, with_cards=is_by_cards) if decider and ranked else None
+    decided = None
+    if ranked and decider:
+        decided = decider.decide(item_id, ranked.members, representation=ranked.representation)
     if ranked is None or decider is None or decided is None:
         raise NotFound(f"item {item_id} is not in this database, or not public")
     outcome, reason = classify(decided, ranked.members, setting)

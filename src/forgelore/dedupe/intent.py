@@ -7,7 +7,7 @@ again by the next run. Cards are kept a few at a time, so that a run that is kil
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
@@ -22,11 +22,10 @@ from forgelore.dedupe.cards import (
     extract_card,
     hash_source,
 )
-from forgelore.records import CardSource
+from forgelore.records import JudgedItem
 from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import (
     CardOrigin,
-    NewCard,
     list_sources,
     load_card_document,
     load_card_sources,
@@ -65,7 +64,7 @@ class CardMaker(Protocol):
         """How many of a batch are made at once."""
         ...
 
-    def make(self, item_id: int, source: CardSource, boilerplate: Collection[int]) -> CardAnswer: ...
+    def make(self, source: JudgedItem, boilerplate: Collection[int]) -> CardAnswer: ...
 
 
 class RuleCards:
@@ -73,7 +72,7 @@ class RuleCards:
 
     model, prompt_version, batch, workers = BUILTIN, "", _BATCH, 1
 
-    def make(self, _item_id: int, source: CardSource, boilerplate: Collection[int]) -> CardAnswer:
+    def make(self, source: JudgedItem, boilerplate: Collection[int]) -> CardAnswer:
         return CardAnswer(extract_card(source, boilerplate))
 
 
@@ -149,7 +148,7 @@ def find_outdated_cards(store: Store, item_ids: Sequence[int], maker: CardMaker)
     return found
 
 
-def origin_of(source: CardSource, maker: CardMaker) -> CardOrigin:
+def origin_of(source: JudgedItem, maker: CardMaker) -> CardOrigin:
     """Return what a good card of a source by this maker is made from."""
     return CardOrigin(hash_source(source), SCHEMA_VERSION, maker.prompt_version, maker.model, "ok")
 
@@ -186,35 +185,32 @@ class _CardRun:
         """Make some cards and keep them together. A model is asked outside of the transaction: it takes its time. Where
         it fails, a good card that was there stays.
         """
-        sources = load_card_sources(self._store, batch)
-        made = zip(sources.items(), self._make_all(sources), strict=True)
-        known = load_origins(self._store, sources)
+        sources = list(load_card_sources(self._store, batch).values())
+        made = zip(sources, self._make_all(sources), strict=True)
+        known = load_origins(self._store, [one.item_id for one in sources])
+        project_id = self._context.project.id
         with self._store.transaction():
-            for (item_id, source), answer in made:
-                if not answer.error or known.get(item_id) != origin_of(source, self._maker):
-                    save_card(self._store, self._as_row(item_id, source, answer), self._context.now_ms())
+            for source, answer in made:
+                origin = origin_of(source, self._maker)
+                if not answer.error or known.get(source.item_id) != origin:
+                    save_card(
+                        self._store, project_id, source.item_id, origin, encode_card(answer.card),
+                        card_text(answer.card), self._context.now_ms(), error=answer.error,
+                    )  # fmt: skip
                 self._count(answer)
             self.save_counts()
 
-    def _make_all(self, sources: Mapping[int, CardSource]) -> list[CardAnswer]:
-        def make(entry: tuple[int, CardSource]) -> CardAnswer:
-            return self._maker.make(*entry, self._lines)
+    def _make_all(self, sources: Sequence[JudgedItem]) -> list[CardAnswer]:
+        def make(source: JudgedItem) -> CardAnswer:
+            return self._maker.make(source, self._lines)
 
         if self._maker.workers == 1:
-            return [make(entry) for entry in sources.items()]
+            return [make(source) for source in sources]
         with ThreadPoolExecutor(self._maker.workers) as threads:
-            return list(threads.map(make, sources.items()))
+            return list(threads.map(make, sources))
 
     def save_counts(self) -> None:
         save_counters(self._store, self._id, self.counts, tokens=self.tokens)
-
-    def _as_row(self, item_id: int, source: CardSource, answer: CardAnswer) -> NewCard:
-        origin = origin_of(source, self._maker)
-        status = "fallback" if answer.error else origin.status
-        return NewCard(
-            item_id, self._context.project.id, *origin[:4], status, answer.error, encode_card(answer.card),
-            card_text(answer.card),
-        )  # fmt: skip
 
     def _count(self, answer: CardAnswer) -> None:
         self.counts.update(made=1, fallbacks=bool(answer.error))

@@ -19,7 +19,7 @@ from msgspec import json
 
 from forgelore.compare.sameness import find_sameness, why_not_compare, without_boilerplate
 from forgelore.context import JobContext
-from forgelore.dedupe.candidates import FALLBACK, Representation
+from forgelore.dedupe.candidates import FALLBACK
 from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.gates import BATCH, MIN_EDGE, GateCase, Option, Policy, for_judge, object_to
 from forgelore.dedupe.reasons import ReasonCode
@@ -50,6 +50,7 @@ from forgelore.store.decisions import (
     save_counters,
     save_decision,
 )
+from forgelore.words import Source
 
 _PROBLEM_CHARS = 500
 
@@ -85,22 +86,23 @@ class Decider:
         self._refused = load_refused_pairs(store, project_id)
         self._lines: dict[str, Collection[int]] = {}
 
-    def decide(self, item_id: int, members: Sequence[Candidate], *, with_cards: bool = False) -> SetDecision | None:
+    def decide(self, item_id: int, members: Sequence[Candidate], *, representation: str = "raw") -> SetDecision | None:
         """Return what is decided of a source and its candidates; None when the source is gone."""
-        prepared = self.prepare(item_id, members, with_cards=with_cards)
+        prepared = self.prepare(item_id, members, representation=representation)
         if not isinstance(prepared, PreparedCase):
             return prepared
         return self.weigh(prepared, self.judge.ask(prepared.question))
 
     def prepare(
-        self, item_id: int, members: Sequence[Candidate], *, with_cards: bool = False
+        self, item_id: int, members: Sequence[Candidate], *, representation: str = "raw"
     ) -> PreparedCase | SetDecision | None:
         """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
         no candidate that may be offered; one that was edited since it was listed is none, its numbers are those of
-        another text. None when the source is gone. `with_cards`: a judge is shown their cards.
+        another text. None when the source is gone. `representation`: where cards chose the candidates, a
+        judge is shown them.
         """
         offered = self._unchanged([one for one in members if one.is_offered])
-        known = self._load([item_id, *(one.item_id for one in offered)], with_cards=with_cards)
+        known = self._load([item_id, *(one.item_id for one in offered)], representation=representation)
         source = known.get(item_id)
         if source is None:
             return None
@@ -116,9 +118,9 @@ class Decider:
             return SetDecision(source, case.options, None, reason)
         return PreparedCase(Question(source, candidates), case)
 
-    def _load(self, item_ids: list[int], *, with_cards: bool) -> dict[int, JudgedItem]:
+    def _load(self, item_ids: list[int], *, representation: str) -> dict[int, JudgedItem]:
         known = load_judged(self._store, item_ids)
-        cards = load_card_texts(self._store, known) if with_cards else {}
+        cards = load_card_texts(self._store, known) if representation == "intent" else {}
         return {item_id: item._replace(card=cards.get(item_id, "")) for item_id, item in known.items()}
 
     def _unchanged(self, members: list[Candidate]) -> list[Candidate]:
@@ -295,7 +297,7 @@ class JudgeSetting(NamedTuple):
     allows_stale: bool = False
     workers: int = 1
     budget: int | None = None
-    source: Representation | None = None
+    source: Source | None = None
 
 
 DEFAULTS = JudgeSetting()
@@ -384,7 +386,7 @@ class _JudgeRun:
                 return
 
     def _prepare(self, one: CandidateSet) -> PreparedCase | SetDecision | None:
-        return self._decider.prepare(one.item_id, one.members, with_cards=one.representation == "intent")
+        return self._decider.prepare(one.item_id, one.members, representation=one.representation)
 
     def take(self, one: CandidateSet, prepared: PreparedCase, answer: JudgeAnswer) -> None:
         """Keep what the gates make of an answer. Raises what keeps the judge from answering, now or again and again."""

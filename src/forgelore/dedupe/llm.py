@@ -14,7 +14,6 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Collection
-from typing import NamedTuple
 
 from forgelore.dedupe.cards import card_schema, coerce_card, extract_card
 from forgelore.dedupe.intent import CardAnswer
@@ -22,13 +21,13 @@ from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import InvalidAnswer, JudgeAnswer, Question, parse_verdict, verdict_schema
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong
 from forgelore.ports.chat import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
-from forgelore.records import CardSource, JudgedItem
+from forgelore.records import JudgedItem
 from forgelore.text.fence import fence_in, name_fence, printable
 
 JUDGE_PROMPT_VERSION = 2  # grows with every change of the words: what an earlier version rejected is asked again
 CARD_PROMPT_VERSION = "2"  # another one with every change of the words: cards of an earlier one are made again
 TITLE_CHARS, BODY_CHARS = 300, 4_000
-MOST_FILES, FILE_CHARS, PATCH_CHARS = 30, 2_000, 12_000
+MAX_FILES, FILE_CHARS, PATCH_CHARS = 30, 2_000, 12_000
 CARD_CHARS = 1_500
 BODY_STEPS = (BODY_CHARS, 2_000, 1_000, 400)  # tried in turn where a model's context holds no more
 _CUT = " [cut]"
@@ -60,15 +59,11 @@ class TokenBudget:
             self._spent += used - set_aside
 
 
-class Prompt(NamedTuple):
-    """What a model is asked: instructions, and the question with its data."""
+Prompt = list[ChatMessage]  # instructions, and the question with its data
 
-    system: str
-    user: str
 
-    @property
-    def chars(self) -> int:
-        return len(self.system) + len(self.user)
+def _count_chars(prompt: Prompt) -> int:
+    return sum(len(message.text) for message in prompt)
 
 
 class LlmJudge:
@@ -108,19 +103,17 @@ class LlmJudge:
         if not self._chat.context:
             return BODY_STEPS
         fence = name_fence(secrets.token_hex(8))
-        fitting = [one for one in BODY_STEPS if build_prompt(question, fence, body_chars=one).chars <= room]
+        fitting = [one for one in BODY_STEPS if _count_chars(build_prompt(question, fence, body_chars=one)) <= room]
         return tuple(fitting) or BODY_STEPS[-1:]
 
     def _send(self, prompt: Prompt, schema: dict[str, object]) -> ChatReply | None:
         """Return the model's reply; None when the budget is spent."""
-        likely = prompt.chars // CHARS_A_TOKEN + VERDICT_TOKENS
+        likely = _count_chars(prompt) // CHARS_A_TOKEN + VERDICT_TOKENS
         if not self._budget.set_aside(likely):
             return None
         used = 0
         try:
-            reply = self._chat.chat(
-                [ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)], schema=schema
-            )
+            reply = self._chat.chat(prompt, schema=schema)
             used = reply.tokens_in + reply.tokens_out
             return reply
         finally:
@@ -153,16 +146,16 @@ class ModelCards:
         self._guard, self._failures, self._lost = threading.Lock(), 0, ""
         self.model, self.workers, self.batch = chat.model, workers, 4 * workers
 
-    def make(self, item_id: int, source: CardSource, boilerplate: Collection[int]) -> CardAnswer:
+    def make(self, source: JudgedItem, boilerplate: Collection[int]) -> CardAnswer:
         """Return the model's card of an item, or that of the rules and why."""
         plain = CardAnswer(extract_card(source, boilerplate))
         if self._lost:
             return plain._replace(error=self._lost)
-        item = JudgedItem(item_id, source.number, source.kind, source.title, source.body, "", files=source.paths)
+        item = source._replace(files=source.files[:MAX_FILES])
         if self._fetch_patch and source.kind == "change":
-            item = item._replace(patch=self._fetch_patch(item))
+            item = item._replace(patch=self._fetch_patch(source))
         try:
-            reply = self._ask(item._replace(files=source.paths[:MOST_FILES]))
+            reply = self._ask(item)
         except LoreError as error:
             self._note_failure(error)
             return plain._replace(error=error.message)
@@ -185,13 +178,12 @@ class ModelCards:
         if not self._chat.context:
             return BODY_STEPS
         room = (self._chat.context - CARD_TOKENS) * CHARS_A_TOKEN
-        fitting = [one for one in BODY_STEPS if build_card_prompt(item, "0" * 16, body_chars=one).chars <= room]
+        fitting = [one for one in BODY_STEPS if _count_chars(build_card_prompt(item, "0" * 16, body_chars=one)) <= room]
         return tuple(fitting) or BODY_STEPS[-1:]
 
     def _send(self, item: JudgedItem, body_chars: int) -> ChatReply:
         prompt = build_card_prompt(item, name_fence(secrets.token_hex(8)), body_chars=body_chars)
-        messages = [ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)]
-        return self._chat.chat(messages, schema=card_schema())
+        return self._chat.chat(prompt, schema=card_schema())
 
     def _note_failure(self, error: LoreError) -> None:
         with self._guard:
@@ -232,20 +224,20 @@ def build_prompt(question: Question, fence: str, *, body_chars: int = BODY_CHARS
     blocks += [fence_item("candidate", one, fence, body_chars) for one in candidates]
     asked = f"Does the source repeat one of the candidates? Allowed targets: {allowed}, or null. Answer in JSON."
     system = JUDGE_SYSTEM.replace("{fence}", fence).replace("{allowed}", allowed)
-    return Prompt(system, "\n\n".join([*blocks, asked]))
+    return [ChatMessage("system", system), ChatMessage("user", "\n\n".join([*blocks, asked]))]
 
 
 def hash_prompt(question: Question) -> str:
     """Return what tells two prompts apart: everything but the fence."""
-    prompt = build_prompt(question, _NO_FENCE)
-    return hashlib.sha256(f"{prompt.system}\0{prompt.user}".encode("utf-8", "replace")).hexdigest()[:16]
+    text = "\0".join(message.text for message in build_prompt(question, _NO_FENCE))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def fence_item(role: str, item: JudgedItem, fence: str, body_chars: int) -> str:
     """Return an item as data between marks."""
     parts = [f"title: {_excerpt(_one_line(item.title), TITLE_CHARS)}", f"text:\n{_excerpt(item.body, body_chars)}"]
     if item.files:
-        parts.append("files:\n" + "\n".join(_excerpt(_one_line(path), TITLE_CHARS) for path in item.files[:MOST_FILES]))
+        parts.append("files:\n" + "\n".join(_excerpt(_one_line(path), TITLE_CHARS) for path in item.files[:MAX_FILES]))
     if item.patch:
         # A model with a small context gets less of the patch, too.
         parts.append(f"patch:\n{_excerpt_patch(item.patch, PATCH_CHARS * body_chars // BODY_CHARS)}")
@@ -256,7 +248,7 @@ def fence_item(role: str, item: JudgedItem, fence: str, body_chars: int) -> str:
 
 def _excerpt_patch(patch: str, most: int) -> str:
     """Return the beginning of each file's part of a diff, within the bounds of a file and of all."""
-    parts = [part for part in _FILE.split(patch) if part.strip()][:MOST_FILES]
+    parts = [part for part in _FILE.split(patch) if part.strip()][:MAX_FILES]
     return _excerpt("\n".join(_excerpt(part.rstrip(), FILE_CHARS) for part in parts), most)
 
 
@@ -294,4 +286,5 @@ nothing, and copy names, messages and numbers as they are written.
 def build_card_prompt(item: JudgedItem, fence: str, *, body_chars: int = BODY_CHARS) -> Prompt:
     """Return the prompt for the card of an item. `fence`: the name of one, which nobody could guess."""
     asked = "What is this about? Answer in JSON."
-    return Prompt(CARD_SYSTEM.replace("{fence}", fence), f"{fence_item('item', item, fence, body_chars)}\n\n{asked}")
+    question = f"{fence_item('item', item, fence, body_chars)}\n\n{asked}"
+    return [ChatMessage("system", CARD_SYSTEM.replace("{fence}", fence)), ChatMessage("user", question)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from forgelore.records import CardSource
+from forgelore.records import JudgedItem
 from forgelore.store.database import Store
 from forgelore.store.jobs import queue_documents
 from forgelore.store.sqlite.connection import json_list, one_of, pack_list
@@ -229,41 +229,20 @@ class CardOrigin(NamedTuple):
     status: str
 
 
-class NewCard(NamedTuple):
-    """A card about to be saved. `status` fallback: the model failed, as `error` says, and rules made it."""
-
-    item_id: int
-    project_id: int
-    source_hash: str
-    schema_version: int
-    prompt_version: str
-    model: str
-    status: str
-    error: str
-    card: str
-    text: str
-
-
-class CardDocument(NamedTuple):
-    """A card as it is searched."""
-
-    document_id: int
-    title: str
-    text: str
-
-
-def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, CardSource]:
-    """Return what the cards of live public items are made from."""
+def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
+    """Return what the cards of live public items are made from; of a change with the paths of all its files."""
     sql = f"""
-        SELECT i.id, i.kind, i.title, coalesce(i.body, ''), (
+        SELECT i.id, i.number, i.kind, i.title, coalesce(i.body, ''), coalesce(i.state, ''), (
             SELECT {json_list("new_path")}
             FROM item_files
-            WHERE item_id = i.id), i.number
+            WHERE item_id = i.id)
         FROM items i
         WHERE i.id {_WITHIN} AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
-    rows = store.rows(sql, pack_list(item_ids))
-    return {row[0]: CardSource._make((*row[1:4], tuple(sorted(json.loads(row[4]))), row[5])) for row in rows}
+    return {
+        item_id: JudgedItem(item_id, *columns)._replace(files=tuple(sorted(json.loads(paths))))
+        for item_id, *columns, paths in store.rows(sql, pack_list(item_ids))
+    }
 
 
 def load_origins(store: Store, item_ids: Iterable[int]) -> dict[int, CardOrigin]:
@@ -273,16 +252,23 @@ def load_origins(store: Store, item_ids: Iterable[int]) -> dict[int, CardOrigin]
     return {row[0]: CardOrigin._make(row[1:]) for row in store.rows(sql, pack_list(item_ids))}
 
 
-def save_card(store: Store, new: NewCard, now_ms: int) -> None:
-    """Keep a card in place of the item's earlier one, and queue its documents. In a transaction."""
-    names = NewCard._fields
-    sql = f"""
-        INSERT INTO intent_cards ({", ".join(names)}, made_at)
-        VALUES ({", ".join("?" * len(names))}, ?)
-        ON CONFLICT (item_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in (*names, "made_at"))}
+def save_card(
+    store: Store, project_id: int, item_id: int, origin: CardOrigin, card: str, text: str, now_ms: int, *,
+    error: str = "",
+) -> None:  # fmt: skip
+    """Keep a card in place of the item's earlier one, and queue its documents. In a transaction. `error`: why a model
+    failed to write it; the status is then fallback, and rules made it.
     """
-    store.run(sql, *new, now_ms)
-    queue_documents(store, new.project_id, [new.item_id])
+    names = ("item_id", "project_id", *CardOrigin._fields, "error", "card", "text", "made_at")
+    sql = f"""
+        INSERT INTO intent_cards ({", ".join(names)})
+        VALUES ({", ".join("?" * len(names))})
+        ON CONFLICT (item_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
+    """
+    if error:
+        origin = origin._replace(status="fallback")
+    store.run(sql, item_id, project_id, *origin, error, card, text, now_ms)
+    queue_documents(store, project_id, [item_id])
 
 
 def drop_cards(store: Store, item_ids: Iterable[int]) -> int:
@@ -296,16 +282,15 @@ def load_card_texts(store: Store, item_ids: Iterable[int]) -> dict[int, str]:
     return dict(store.rows(sql, pack_list(item_ids)))
 
 
-def load_card_document(store: Store, item_id: int) -> CardDocument | None:
-    """Return the searchable card of an item; None while it has none."""
+def load_card_document(store: Store, item_id: int) -> tuple[int, str, str] | None:
+    """Return document, title and text of an item's searchable card; None while it has none."""
     sql = """
         SELECT d.id, t.title, t.text
         FROM documents d
         JOIN document_texts t ON t.id = d.id
         WHERE d.item_id = ? AND d.representation = 'intent'
     """
-    row = store.row(sql, item_id)
-    return CardDocument._make(row) if row else None
+    return store.row(sql, item_id)
 
 
 def has_cards(store: Store, project_id: int) -> bool:
