@@ -31,8 +31,7 @@ if TYPE_CHECKING:  # reading commands never need a forge
     from forgelore.ports.clone import Clone
     from forgelore.ports.embedder import Embedder
     from forgelore.ports.forge import Forge, IndexBranch, PayloadReader
-    from forgelore.ports.progress import Watcher
-    from forgelore.tasks import Task
+    from forgelore.ports.progress import Task, Watcher
 
 Result = TypeVar("Result")
 

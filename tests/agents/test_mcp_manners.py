@@ -18,8 +18,8 @@ from talking import FORGELORE, ISSUE, make_store, over_stdio, server_env
 from forgelore.api import HistoryPool, make_history
 from forgelore.surfaces.cli.main import COMMANDS
 from forgelore.surfaces.mcp.answers import without_commands
+from forgelore.surfaces.mcp.http import configure_http
 from forgelore.surfaces.mcp.server import build_server
-from forgelore.surfaces.mcp.serving import configure_http
 from forgelore.surfaces.mcp.tools import ServerOptions
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

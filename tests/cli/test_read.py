@@ -207,7 +207,7 @@ def test_wide_letters_keep_the_table_straight(cli, tmp_path):
         "--project",
         "wide",
     )
-    from forgelore.surfaces.cli.terminal import cells
+    from forgelore.surfaces.present.text import cells
 
     lines = cli("list", "issues").out.splitlines()
     places = {cells(line[: line.index("open")]) for line in lines}

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminals import run_in_terminal
 
-from forgelore.surfaces.cli.terminal import Style, cells
 from forgelore.surfaces.cli.triage import render_comment
+from forgelore.surfaces.present.text import Style, cells
 from forgelore.text.markdown import code, plain, visible_line
 
 PLAIN = Style(sys.stdout, "never")

@@ -141,6 +141,7 @@ from forgelore.index.stats import VectorStats as VectorStats
 from forgelore.index.update import Indexed as Indexed
 from forgelore.index.vectors import Embedded as Embedded
 from forgelore.ports.progress import Progress as Progress
+from forgelore.ports.progress import Task as Task
 from forgelore.ports.progress import Watcher as Watcher
 from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
 from forgelore.profiles import NAMING as NAMING
@@ -170,7 +171,6 @@ from forgelore.sync.status import FailedJob as FailedJob
 from forgelore.sync.status import JobCount as JobCount
 from forgelore.sync.status import SyncEstimate as SyncEstimate
 from forgelore.sync.status import SyncStatus as SyncStatus
-from forgelore.tasks import Task as Task
 from forgelore.text.markdown import check_page as check_page
 from forgelore.text.reading import LinePart as LinePart
 from forgelore.text.reading import ReadingText as ReadingText

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from forgelore.compare.evaluate import Evaluation
     from forgelore.compare.similar import SimilarAnswer
     from forgelore.history.people import LabelCount
-    from forgelore.ports.progress import Watcher
+    from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
-    from forgelore.tasks import Task
     from forgelore.text.reading import ReadingText, ScrollDirection
 
 Result = TypeVar("Result")

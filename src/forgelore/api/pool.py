@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from forgelore.errors import LoreError, Stopped
-from forgelore.tasks import Task
+from forgelore.ports.progress import Task
 
 if TYPE_CHECKING:
     from forgelore.api.history import History

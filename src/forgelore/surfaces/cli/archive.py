@@ -12,8 +12,7 @@ from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.main import output_errors
 from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
 from forgelore.surfaces.cli.sync import add_indexing_arguments, describe_index, index_parts
-from forgelore.surfaces.cli.terminal import clean, number
-from forgelore.surfaces.present.text import counted_noun
+from forgelore.surfaces.present.text import clean, counted_noun, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

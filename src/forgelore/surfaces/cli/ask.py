@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import ChatFailed, UsageError
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.cli.terminal import clean, table, width, wrap
-from forgelore.surfaces.present.text import printable, printable_line
+from forgelore.surfaces.present.text import clean, printable, printable_line, table, width, wrap
 
 if TYPE_CHECKING:
     from forgelore.api import AskAnswer, AskSession, AskStep, CheckedCitation

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from forgelore.errors import InvalidValue, UsageError
 from forgelore.surfaces.cli.command import Command, Context, add_project_option
 from forgelore.surfaces.cli.filtering import read_limit
-from forgelore.surfaces.cli.terminal import clean, number, table, width
 from forgelore.surfaces.present.changes import OverlapData, present_overlaps, say_overlap
-from forgelore.surfaces.present.text import counted_noun, day
+from forgelore.surfaces.present.text import clean, counted_noun, day, number, table, width
 
 if TYPE_CHECKING:
     from forgelore.api import ChangeRow, OverlapAnswer

@@ -3,6 +3,9 @@
 The module of a noun (sync, items, people …) has a table `COMMANDS` with a `Command` for each of its verbs. A command
 asks the facade, prints the answer for people through the context and returns it, or a struct of `surfaces/present` made
 from it, for programs; with `--json` nothing but the envelope reaches standard output.
+
+Output longer than a terminal goes through a pager, as git does it: FORGELORE_PAGER, then PAGER name the command; empty
+or `cat` means none, and so does --no-pager.
 """
 
 import argparse
@@ -10,6 +13,7 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
 import time
 from collections import deque
@@ -19,8 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar, cast
 from forgelore.api import check_filled
 from forgelore.errors import ConfigError, LoreError, StoreError, UsageError
 from forgelore.surfaces.cli.main import COLORS, COMMANDS, FORMATS, report, write_envelope
-from forgelore.surfaces.cli.terminal import PagedOutput, Style, is_paged, width
-from forgelore.surfaces.present.text import printable, printable_line
+from forgelore.surfaces.present.text import Style, cells, printable, printable_line, width
 from forgelore.viewer import EVERYTHING
 
 if TYPE_CHECKING:
@@ -43,6 +46,10 @@ _GH_OPTIONS = {
     "--owner": "name one project with --project",
     "--order": "write sort:created-asc into the query",
 }
+_PAGER = "less -FRX"
+# What git sets where people have set nothing: leave when it fits, pass colours on, leave the screen as it is.
+_PAGER_ENVIRON = {"LESS": "FRX", "LV": "-c"}
+_NO_SUCH_PROGRAM = (126, 127)
 _FIELD = r"(?:number|title|body|url|id|state|author|labels|assignees|milestone|comments|repository|\w+At|is[A-Z]\w+)"
 _FIELDS = re.compile(rf"{_FIELD}|\w+(?:,\w+)+")  # that gh takes behind --json
 
@@ -358,3 +365,56 @@ def _print_envelope(context: Context, answer: object) -> None:
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
+
+
+class PagedOutput(io.StringIO):
+    """What a command prints, held back until it is known how long it is."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def show(self) -> None:
+        """Print it all: through the pager where it is longer than the screen."""
+        text, command = self.getvalue(), find_pager()
+        if not text:
+            return
+        if command is None or _fits_screen(text) or not _run_pager(command, text):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def is_paged() -> bool:
+    """Whether somebody looks at a screen that can be paged. Without TERM, `less` warns and waits for a key."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def find_pager() -> str | None:
+    """Return the command of the pager; None where none is wanted."""
+    named = (os.environ.get(name) for name in ("FORGELORE_PAGER", "PAGER"))
+    command = next((one for one in named if one is not None), None)
+    if command is None:
+        from shutil import which
+
+        return _PAGER if which("less") else None
+    return None if command.strip() in ("", "cat") else command
+
+
+def _fits_screen(text: str) -> bool:
+    size = os.get_terminal_size(sys.stdout.fileno())
+    columns = max(1, size.columns)
+    return sum(max(1, -(-cells(line) // columns)) for line in text.splitlines()) < size.lines
+
+
+def _run_pager(command: str, text: str) -> bool:
+    """Return False where there is no such program, and nothing has been shown."""
+    import subprocess
+
+    environ = {**_PAGER_ENVIRON, **os.environ}
+    # A pager is a line of shell, in git as here; it is the user's own, never a clone's.
+    pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)  # noqa: S602
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's to understand
+    try:
+        pager.communicate(text.encode(errors="replace"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pager.returncode not in _NO_SUCH_PROGRAM

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context, add_project_option, write_file
 from forgelore.surfaces.cli.progress import watched
-from forgelore.surfaces.cli.terminal import cells, clean, fit, number, table, width, wrap
 from forgelore.surfaces.present.dedupe import BOUNDS, describe_class, describe_proof
-from forgelore.surfaces.present.text import counted_noun
+from forgelore.surfaces.present.text import cells, clean, counted_noun, fit, number, table, width, wrap
 
 if TYPE_CHECKING:
     from forgelore.api import (

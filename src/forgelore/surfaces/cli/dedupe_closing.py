@@ -7,9 +7,8 @@ from forgelore.errors import Refused
 from forgelore.surfaces.cli.command import Command, Context, add_project_option, write_file
 from forgelore.surfaces.cli.filtering import read_limit
 from forgelore.surfaces.cli.progress import stopping_on_interrupt
-from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.dedupe import describe_reason, plan_file
-from forgelore.surfaces.present.text import ago
+from forgelore.surfaces.present.text import ago, clean, number, table
 
 if TYPE_CHECKING:
     from forgelore.api import Applied, AppliedLine, Canonicalized, ClosingPlan, DedupeRun, RolledBack, RolledBackItem

@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.command import Command, Context, add_project_option
-from forgelore.surfaces.cli.terminal import clean
+from forgelore.surfaces.present.text import clean
 
 if TYPE_CHECKING:
     from forgelore.api import Maintainers, OverrideAction, SaidOverride

@@ -20,9 +20,8 @@ from forgelore.errors import LoreError, Stopped, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.cli.review_screen import HELP, describe_forecast, describe_next, show_pair
-from forgelore.surfaces.cli.terminal import clean, number, table, width
 from forgelore.surfaces.present.dedupe import cut_queue
-from forgelore.surfaces.present.text import counted_noun
+from forgelore.surfaces.present.text import clean, counted_noun, number, table, width
 
 if TYPE_CHECKING:
     from forgelore.api import AnsweredPair, ReviewPair, ReviewQueue

@@ -10,9 +10,8 @@ from forgelore.surfaces.cli.command import Command, Context, add_project_option
 from forgelore.surfaces.cli.dedupe_closing import write_plan
 from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.cli.sync import add_indexing_arguments, index_parts, print_synced
-from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.dedupe import describe_reason
-from forgelore.surfaces.present.text import counted_noun
+from forgelore.surfaces.present.text import clean, counted_noun, number, table
 
 if TYPE_CHECKING:
     from forgelore.api import (

@@ -9,7 +9,6 @@ from forgelore.errors import InvalidValue
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import add_mode, add_project, project_in
 from forgelore.surfaces.cli.progress import make_watcher, watched
-from forgelore.surfaces.cli.terminal import clean, fit, number, table, width
 from forgelore.surfaces.present.evaluate import (
     CalibrationData,
     EvaluationData,
@@ -17,6 +16,7 @@ from forgelore.surfaces.present.evaluate import (
     present_decision,
     present_evaluation,
 )
+from forgelore.surfaces.present.text import clean, fit, number, table, width
 
 if TYPE_CHECKING:
     from forgelore.api import Calibrated, Evaluation, Group, QueryResult, Score

@@ -4,8 +4,8 @@ import argparse
 from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
-from forgelore.surfaces.cli.terminal import number
 from forgelore.surfaces.present.data import ROW_FORMATS
+from forgelore.surfaces.present.text import number
 
 if TYPE_CHECKING:
     from forgelore.api import FilterWords

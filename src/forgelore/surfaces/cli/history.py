@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import Once, read_limit
 from forgelore.surfaces.cli.progress import watched
-from forgelore.surfaces.cli.terminal import clean, number, table, width, wrap
-from forgelore.surfaces.present.text import day
+from forgelore.surfaces.present.text import clean, day, number, table, width, wrap
 
 if TYPE_CHECKING:
     from forgelore.api import ExtractedDecisions, PathDecision, PathEntry, PathHistory

@@ -7,8 +7,8 @@ from forgelore.errors import CorruptStore, EmbeddingFailed, StoreError, UsageErr
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.progress import make_watcher, watched
-from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.data import MISSING, Absence
+from forgelore.surfaces.present.text import clean, number, table
 
 if TYPE_CHECKING:
     from forgelore.api import (

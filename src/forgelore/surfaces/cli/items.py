@@ -16,8 +16,7 @@ from forgelore.surfaces.cli.filtering import (
     read_filters,
     read_limit,
 )
-from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, table, width, wrap
-from forgelore.surfaces.present.text import day, printable
+from forgelore.surfaces.present.text import Style, cells, clean, day, fit, number, printable, table, width, wrap
 
 if TYPE_CHECKING:
     from forgelore.api import ListedItem, ListedItems, RowCount, ShownFile, ShownItem, ShownReviewer, ShownThread

@@ -278,8 +278,7 @@ def report(error: LoreError | Stopped, chosen: str | None, color: str | None) ->
 
         write_envelope(chosen, present_failure(error))
         return error.exit_code
-    from forgelore.surfaces.cli.terminal import Style
-    from forgelore.surfaces.present.text import printable
+    from forgelore.surfaces.present.text import Style, printable
 
     style = Style(sys.stderr, color)
     if isinstance(error, Stopped):

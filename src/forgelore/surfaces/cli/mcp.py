@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.errors import UsageError
+from forgelore.errors import ConfigError, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.mcp.clients import CLIENTS
 from forgelore.viewer import EVERYTHING, PUBLIC
@@ -58,15 +58,17 @@ def run_mcp(context: Context, arguments: argparse.Namespace) -> McpAnswer:
 
 
 def _serve(context: Context, arguments: argparse.Namespace) -> McpAnswer:
-    from forgelore.surfaces.mcp.serving import check_installed, read_token, serve_http, serve_stdio
+    _check_installed()
+    token = ""
+    if arguments.http:
+        from forgelore.surfaces.mcp.http import read_token, serve_http
 
-    check_installed()
-    token = read_token(arguments.token_file) if arguments.http else ""
+        token = read_token(arguments.token_file)
     import gc
 
     gc.disable()  # the SDK builds thousands of classes that stay: looking for garbage among them takes a fifth of it
     from forgelore.api import HistoryPool
-    from forgelore.surfaces.mcp.server import build_server
+    from forgelore.surfaces.mcp.server import build_server, serve_stdio
     from forgelore.surfaces.mcp.tools import ServerOptions
 
     histories, talking = (HistoryPool(lambda: _open(context, arguments)) for _ in range(2))
@@ -122,7 +124,6 @@ def _install(context: Context, arguments: argparse.Namespace) -> McpAnswer:
         plan_change,
         write_lines,
     )
-    from forgelore.surfaces.mcp.serving import check_installed
 
     client = CLIENTS[arguments.install]
     flags = [
@@ -142,7 +143,7 @@ def _install(context: Context, arguments: argparse.Namespace) -> McpAnswer:
     if not arguments.yes and not (context.is_interactive and _is_wanted(change.path)):
         context.print("nothing was written; --yes writes it")
         return answer
-    check_installed()
+    _check_installed()
     if problem := check_server(command):
         context.warn(f"the server runs, but: {problem}")
     backup = apply_change(change)
@@ -153,6 +154,14 @@ def _install(context: Context, arguments: argparse.Namespace) -> McpAnswer:
 
 def _is_wanted(path: str) -> bool:
     return input(f"Write it to {path}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _check_installed() -> None:
+    """Refuse to go on without the SDK, which is an extra."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        raise ConfigError("the MCP server is an extra that is not installed", hint="pip install '.[mcp]' in a clone")
 
 
 COMMANDS = {

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import Once, read_limit
-from forgelore.surfaces.cli.terminal import clean, fit, number, table, width
-from forgelore.surfaces.present.text import day
+from forgelore.surfaces.present.text import clean, day, fit, number, table, width
 
 if TYPE_CHECKING:
     from forgelore.api import KnownPlace, MyWork, PathPeople, PersonAnswer, PersonItem

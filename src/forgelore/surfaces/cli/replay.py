@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Context, write_file
 from forgelore.surfaces.cli.progress import watched
-from forgelore.surfaces.cli.terminal import clean, fit, number, table, width
 from forgelore.surfaces.present.replay import (
     ReplayData,
     build_replay_page,
@@ -18,7 +17,7 @@ from forgelore.surfaces.present.replay import (
     rows_of,
     summarize,
 )
-from forgelore.surfaces.present.text import counted_noun, day
+from forgelore.surfaces.present.text import clean, counted_noun, day, fit, number, table, width
 
 if TYPE_CHECKING:
     from forgelore.api import Inputs, Replay, ReplayedItem

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.terminal import Style, clean, fit, wrap
 from forgelore.surfaces.present.dedupe import describe_ending
-from forgelore.surfaces.present.text import counted_noun, day, wrap_words
+from forgelore.surfaces.present.text import Style, clean, counted_noun, day, fit, wrap, wrap_words
 
 if TYPE_CHECKING:
     from forgelore.api import ReviewItem, ReviewPair, ReviewQueue

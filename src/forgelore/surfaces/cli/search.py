@@ -18,7 +18,6 @@ from forgelore.surfaces.cli.filtering import (
     read_limit,
     typed_filters,
 )
-from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, width
 from forgelore.surfaces.present.find import (
     SearchData,
     SimilarData,
@@ -27,7 +26,7 @@ from forgelore.surfaces.present.find import (
     present_similar,
     why,
 )
-from forgelore.surfaces.present.text import day, printable, wrap_words
+from forgelore.surfaces.present.text import Style, cells, clean, day, fit, number, printable, width, wrap_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

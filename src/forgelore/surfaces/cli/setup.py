@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context, build_parser
-from forgelore.surfaces.cli.terminal import clean
+from forgelore.surfaces.present.text import clean
 
 if TYPE_CHECKING:
     from forgelore.api import AddedHost, DoctorCheck, SetupAnswer, TokenOwner

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.errors import LoreError, format_error
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
-from forgelore.surfaces.cli.terminal import clean, number
-from forgelore.surfaces.present.text import ago
+from forgelore.surfaces.present.text import ago, clean, number
 
 if TYPE_CHECKING:
     from forgelore.api import (

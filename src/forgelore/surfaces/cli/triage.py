@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.cli.terminal import Style, cells, clean, table, width
-from forgelore.surfaces.present.text import printable, wrap_words
+from forgelore.surfaces.present.text import Style, cells, clean, printable, table, width, wrap_words
 
 if TYPE_CHECKING:
     from forgelore.api import Inputs, TriageAnswer

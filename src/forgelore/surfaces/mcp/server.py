@@ -1,17 +1,26 @@
-"""The protocol's side of the MCP server: tools, resources and prompts as the official SDK wants them.
+"""The protocol's side of the MCP server: tools, resources and prompts as the official SDK wants them, and how it runs
+over standard input and output. Over HTTP: `http.py`.
+
+It ends at the end of its input, or with SIGTERM or Ctrl-C: what is being written is finished first.
 
 Errors are in our words: a tool that fails answers with message and hint, so that the agent can do
 something else; only what names no tool, resource or prompt is an error of the protocol. No traceback leaves.
 """
 
+import json
 import os
+import signal
 import sys
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, NamedTuple, Self
 
+import anyio
 import mcp_types as protocol
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 
 from forgelore.api import HistoryPool
 from forgelore.errors import (
@@ -37,6 +46,9 @@ from forgelore.surfaces.mcp.resources import (
 from forgelore.surfaces.mcp.tools import ServerOptions, ToolSpec, list_tools
 from forgelore.surfaces.present.text import printable
 from forgelore.version import __version__
+
+if TYPE_CHECKING:
+    from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
 
 INSTRUCTIONS = f"""The history of software projects (issues, pull and merge requests, discussions, releases and what
 was said about them) in a local database. `search` finds, `read` shows the text with line numbers, `show` the facts of
@@ -188,3 +200,138 @@ def _unexpected(error: Exception) -> str:
         traceback.print_exception(error, file=sys.stderr)
     kind = type(error).__name__
     return f"something unexpected went wrong ({kind}); this is a bug in forgelore: tell the person who runs this server"
+
+
+def serve_stdio(server: Server[dict[str, object]], close: Callable[[], None]) -> None:
+    """Speak the protocol over standard input and output until the input ends."""
+
+    def leave(*_: object) -> None:
+        close()
+        sys.stderr.flush()
+        os._exit(0)  # a thread still waits for a line of input that nobody will send
+
+    async def leave_on_signals() -> None:
+        try:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    await anyio.to_thread.run_sync(leave)
+        except NotImplementedError:  # event loops on Windows take no signals
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, leave)
+
+    async def serve() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(leave_on_signals)
+            async with stdio_server(stdin=take_standard_input()) as (incoming, outgoing):  # type: ignore[arg-type]
+                checked = CheckedLines(incoming, outgoing)
+                await server.run(checked, outgoing, server.create_initialization_options())  # type: ignore[arg-type]
+            tasks.cancel_scope.cancel()
+
+    anyio.run(serve)
+
+
+def take_standard_input() -> "RequestLines":
+    """Return the lines of standard input, which nobody else in this process can read from now on."""
+    own = os.dup(sys.stdin.fileno())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    return RequestLines(anyio.wrap_file(os.fdopen(own, encoding="utf-8", errors="replace", closefd=False)))
+
+
+class RequestLines:
+    """Lines as a client sent them. A request whose id is neither a string nor a whole number is replaced by a line that
+    is refused for its id: the SDK would take the request for a notification, and not answer.
+    """
+
+    def __init__(self, lines: "anyio.AsyncFile[str]") -> None:
+        self._lines = lines
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._lines:
+            yield '{"jsonrpc": "2.0", "id": null}' if has_unusable_id(line) else line
+
+
+def has_unusable_id(line: str) -> bool:
+    """Return whether a line is a request that could not be answered by its id, such as `{"id": null, "method": …}`."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(message, dict) or "id" not in message or "method" not in message:
+        return False
+    return not is_request_id(message["id"])
+
+
+def is_request_id(number: object) -> bool:
+    return isinstance(number, str | int) and not isinstance(number, bool)
+
+
+class CheckedLines:
+    """The messages that came in, as the SDK reads them. A line that cannot be read as a message is answered here with
+    an error, which the SDK does not do; it has the request's id where that can be read.
+    """
+
+    def __init__(
+        self,
+        incoming: "ContextReceiveStream[SessionMessage | Exception]",
+        outgoing: "ContextSendStream[SessionMessage]",
+    ) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def __getattr__(self, name: str) -> object:
+        found: object = getattr(self._incoming, name)
+        return found
+
+    def __aiter__(self) -> "CheckedLines":
+        return self
+
+    async def __anext__(self) -> object:
+        async for found in self._incoming:
+            if not isinstance(found, Exception):
+                return found
+            if refusal := refuse_line(found):
+                await self._outgoing.send(refusal)
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._incoming.aclose()
+
+
+def refuse_line(error: Exception) -> "SessionMessage | None":
+    """Return the answer to a line that cannot be read as a message; None for an empty one."""
+    from pydantic import ValidationError
+
+    errors = error.errors() if isinstance(error, ValidationError) else []
+    # Each error has the value it is about. The whole message is that of a field that it lacks, which every message
+    # does of one kind or another.
+    whole = (one["input"] for one in errors if one["type"] == "missing" and len(one["loc"]) == 2)
+    line = next(whole, errors[0]["input"] if errors else "?")
+    is_json = not errors or errors[0]["type"] != "json_invalid"
+    if isinstance(line, str) and not line.strip():
+        return None
+    if not is_json:  # also JSON with half a surrogate pair, of which Python can read the id
+        try:
+            line = json.loads(line)
+        except (ValueError, RecursionError):
+            line = None
+    number = line.get("id") if isinstance(line, dict) else None
+    has_bad_id = isinstance(line, dict) and "id" in line and not is_request_id(number)
+    number = number if is_request_id(number) else None
+    if isinstance(number, str):
+        number = number.encode(errors="replace").decode()
+    if isinstance(line, list):
+        code, said = protocol.INVALID_REQUEST, "batches are not supported: send one message per line"
+    elif is_json and has_bad_id:
+        code, said = protocol.INVALID_REQUEST, "the id of a request must be a string or a whole number"
+    elif is_json:
+        code, said = protocol.INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"
+    elif line is None:
+        code, said = protocol.PARSE_ERROR, "this line is not JSON: send one message per line"
+    else:
+        code, said = protocol.PARSE_ERROR, "a string holds half of a surrogate pair: send whole characters"
+    answer = protocol.JSONRPCError(jsonrpc="2.0", id=number, error=protocol.ErrorData(code=code, message=said))
+    return SessionMessage(answer)

@@ -1,4 +1,4 @@
-"""What stands before the HTTP server: requests from this machine's own programs, with the token where one is wanted.
+"""The MCP server over HTTP, for this machine's own programs, with a token where one is wanted.
 
 A page in a browser can send requests to this machine, under a name of its own that it lets point here (DNS rebinding).
 Such a request has that name as its Host, or the page's address as its Origin. Both are refused with 403, a missing or
@@ -8,15 +8,89 @@ wrong token with 401. A request that arrives too slowly holds a connection for n
 import asyncio
 import hashlib
 import hmac
+import os
+import signal
+import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from forgelore.errors import ConfigError, InvalidValue
+
 if TYPE_CHECKING:
+    from mcp.server.lowlevel.server import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+_PATH = "/mcp"
+_PATIENCE_S = 3  # for open streams when the server ends
+IDLE_S = 1_800.0  # a session without requests and open streams
+REQUEST_S = 20.0  # from the first byte of a request to its last
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+def serve_http(server: "Server[dict[str, object]]", port: int, token: str, *, on_ready: Callable[[str], None]) -> None:
+    """Speak the protocol over HTTP on the loopback address until a signal ends it."""
+    listener = _listen(port)
+    port = int(listener.getsockname()[1])
+    config = configure_http(server, port, token)
+    # uvicorn raises the signal again when it is done; it has done its work by then.
+    before = {number: signal.signal(number, _do_nothing) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        on_ready(f"http://127.0.0.1:{port}{_PATH}")
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def configure_http(
+    server: "Server[dict[str, object]]", port: int, token: str, *, idle_s: float = IDLE_S, request_s: float = REQUEST_S
+) -> uvicorn.Config:
+    """Return how HTTP is served: a session that nobody uses for `idle_s` seconds ends, and a connection whose request
+    does not arrive within `request_s` is cut.
+    """
+    app = Guard(server.streamable_http_app(streamable_http_path=_PATH, session_idle_timeout=idle_s), port, token)
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws="none", http=make_protocol(request_s),
+        timeout_graceful_shutdown=_PATIENCE_S,
+    )  # fmt: skip
+
+
+def read_token(path: str | None) -> str:
+    """Return the token that clients must send: of a file, or of FORGELORE_MCP_TOKEN; "" for none. Never an option's
+    value, which every process on the machine can see.
+    """
+    if path is None:
+        return os.environ.get("FORGELORE_MCP_TOKEN", "").strip()
+    try:
+        with open(path, encoding="utf-8") as file:
+            token = file.read(10_000).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the token file {path} cannot be read", hint="write the token into it") from error
+    if not token:
+        raise ConfigError(f"the token file {path} is empty", hint="write the token into it")
+    return token
+
+
+def _listen(port: int) -> socket.socket:
+    if not 0 <= port <= 65_535:
+        raise InvalidValue(f"{port} is no port", hint="use 1 to 65535, or 0 for any that is free")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        hint = "choose another one with --port, or 0 for any that is free"
+        raise ConfigError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
+    return listener
+
+
+def _do_nothing(_signal: int, _frame: object) -> None:
+    return
 
 
 def make_protocol(request_s: float) -> type[H11Protocol]:
