@@ -90,6 +90,26 @@ class HumanDecision(NamedTuple):
     chance: float | None = None
 
 
+class CandidatePair(NamedTuple):
+    """Two items that may repeat each other, and the numbers of the pair; in a review the newer one comes first. `model`
+    is what compared them. `chance`: that they do. `order`: what a queue is sorted by.
+    """
+
+    item_id: int
+    target_id: int
+    strength: float
+    cosine: float | None
+    similarity: float
+    sameness: str
+    model: str = ""
+    chance: float = 0.0
+    order: float = 0.0
+
+    @property
+    def key(self) -> frozenset[int]:
+        return frozenset((self.item_id, self.target_id))
+
+
 class PlannedClosing(NamedTuple):
     """A closing as a plan sees it, or what became of it. `reason`: why the item stays open, "" for none. `action`: in a
     plan close or skip, in an apply closed, skip or wait (its hours of grace run). `seen`: JSON of what the item and its

@@ -11,7 +11,6 @@ from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, l
 from forgelore.dedupe.review import QueueSetting, answer_pair, list_answered, load_queue, take_back
 from forgelore.dedupe.review_rules import (
     Joined,
-    Pair,
     fit_level,
     forecast,
     order_pairs,
@@ -19,6 +18,7 @@ from forgelore.dedupe.review_rules import (
     settle,
 )
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.records import CandidatePair
 from forgelore.store.decisions import load_labels_of_pairs, load_refused_pairs
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.schema import open_store
@@ -225,7 +225,7 @@ def test_the_queue_says_how_many_items_were_not_compared(store):
 
 
 def pair(item_id, target_id, strength, cosine=None, chance=0.1):
-    return Pair(item_id, target_id, strength, cosine, 0.9, "similar", chance)
+    return CandidatePair(item_id, target_id, strength, cosine, 0.9, "similar", chance=chance)
 
 
 def test_strength_and_cosine_count_alike():
@@ -266,8 +266,7 @@ def test_repeats_of_a_third_item_are_joined_through_it():
     ],
 )
 def test_what_several_people_answer_comes_to(answers, comes_to, is_disputed):
-    found = settle(answers)
-    assert (found.answer, found.is_disputed) == (comes_to, is_disputed)
+    assert settle(answers) == (comes_to, is_disputed)
 
 
 def test_a_forecast_adds_up_the_chances_until_somebody_has_answered():

@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from forgelore.compare.signatures import parse_signature
 from forgelore.index.cleaning import is_form_line
@@ -107,20 +107,15 @@ class Differences(NamedTuple):
     likeness: float = 0.0
 
 
-class LineDifferences(NamedTuple):
-    """The lines that two texts share, and those that only one of them has, in order; 40 of each at most."""
+class TitledItem(Protocol):
+    """What makes an item another's twin or sibling. `author` "": unknown."""
 
-    shared: tuple[str, ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-
-
-class Filed(NamedTuple):
-    """Of an item, what makes it another's twin or sibling. `author` "": unknown."""
-
-    title: str
-    author: str = ""
-    created_at: int | None = None  # ms
+    @property
+    def title(self) -> str: ...
+    @property
+    def author(self) -> str: ...
+    @property
+    def created_at(self) -> int | None: ...
 
 
 class _Word(NamedTuple):
@@ -151,7 +146,7 @@ def compare_titles(title: str, other: str) -> Differences:
     )  # fmt: skip
 
 
-def find_relation(one: Filed, other: Filed) -> Relation:
+def find_relation(one: TitledItem, other: TitledItem) -> Relation:
     """Return "twin" for titles that are equal but for a platform, component, version, identifier or number, "sibling"
     for near titles by one author within a week, "" for everything else.
 
@@ -164,7 +159,7 @@ def find_relation(one: Filed, other: Filed) -> Relation:
     return "sibling" if is_near and are_of_one_hand(one, other) else ""
 
 
-def are_of_one_hand(one: Filed, other: Filed) -> bool:
+def are_of_one_hand(one: TitledItem, other: TitledItem) -> bool:
     """Tell whether one author filed both within a week."""
     if not one.author or one.author.casefold() != other.author.casefold():
         return False
@@ -172,16 +167,16 @@ def are_of_one_hand(one: Filed, other: Filed) -> bool:
     return None not in times and abs((times[0] or 0) - (times[1] or 0)) <= SIBLING_DAYS * _DAY_MS
 
 
-def compare_lines(text: str, other: str, *, boilerplate: Collection[int] = ()) -> LineDifferences:
-    """Return which lines two texts share and which only one of them has. `boilerplate`: keys of the lines that every
-    report of the project has (`line_key`); those of common forms are left out in any case.
+def compare_lines(text: str, other: str, *, boilerplate: Collection[int] = ()) -> list[list[str]]:
+    """Return the lines that two texts share, those of the first alone, and those of the second alone, in order; 40 of
+    each at most. `boilerplate`: keys of the lines that every report of the project has (`line_key`); those of common
+    forms are left out in any case.
     """
     first, second = _lines(text, boilerplate), _lines(other, boilerplate)
-    return LineDifferences(
-        tuple(line for key, line in first.items() if key in second)[:_LINES],
-        tuple(line for key, line in first.items() if key not in second)[:_LINES],
-        tuple(line for key, line in second.items() if key not in first)[:_LINES],
-    )
+    shared = [line for key, line in first.items() if key in second]
+    only_first = [line for key, line in first.items() if key not in second]
+    only_second = [line for key, line in second.items() if key not in first]
+    return [shared[:_LINES], only_first[:_LINES], only_second[:_LINES]]
 
 
 # What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request

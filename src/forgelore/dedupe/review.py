@@ -13,21 +13,20 @@ Answers become work by themselves: `same` is an edge by a person, everything els
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.compare.differences import Filed, Relation, compare_lines, compare_titles, find_relation
+from forgelore.compare.differences import Relation, compare_lines, compare_titles, find_relation
 from forgelore.compare.reference import load_curve
 from forgelore.compare.signatures import parse_signature
 from forgelore.dedupe.overrides import check_pair
 from forgelore.dedupe.review_rules import (
     Forecast,
     Joined,
-    Pair,
     ReviewAnswer,
     forecast,
     order_pairs,
     settle,
 )
 from forgelore.errors import NotFound
-from forgelore.records import HumanDecision
+from forgelore.records import CandidatePair, HumanDecision
 from forgelore.store.calibration import CalibrationScope, load_boilerplate
 from forgelore.store.candidates import list_sources
 from forgelore.store.closings import PlanItem, load_plan_items
@@ -155,24 +154,19 @@ def load_queue(store: Store, project: StoredProject, setting: QueueSetting, *, p
     """Return the best pairs that this person has not answered, with what there is to expect of them."""
     answers = [one for kind in setting.kinds for one in list_standing(store, project.id, kind)]
     readers = [PairReader(store, project, kind, _by_pair(answers)) for kind in setting.kinds]
-    listed = [one for each in readers for one in each.list_pairs(setting, person)]
-    listed.sort(key=lambda one: -one.pair.order)
-    piles = [[one for one in listed if bool(one.relation) == is_series] for is_series in (False, True)]
-    shown = [one for pile in piles for one in pile[: setting.limit]]
-    verdicts = {key: settle(by) for key, by in _by_pair(answers).items()}
+    listed = [(each, pair) for each in readers for pair in each.list_pairs(setting, person)]
+    listed.sort(key=lambda one: -one[1].order)
+    pairs: list[tuple[PairReader, CandidatePair]] = []
+    series: list[tuple[PairReader, CandidatePair]] = []
+    for reader, pair in listed:
+        (series if reader.relate(pair) else pairs).append((reader, pair))
+    shown = [*pairs[: setting.limit], *series[: setting.limit]]
+    verdicts = [settle(by) for by in _by_pair(answers).values()]
     return ReviewQueue(
-        str(project.name), [one.reader.read(one) for one in shown], len(listed), len(piles[1]), len(verdicts),
-        sum(one.is_disputed for one in verdicts.values()), sum(each.count_uncompared() for each in readers),
-        forecast([one.pair.chance for one in piles[0]], list(_list_known(answers)), shown=setting.limit),
+        str(project.name), [reader.read(pair) for reader, pair in shown], len(listed), len(series), len(verdicts),
+        sum(is_disputed for _, is_disputed in verdicts), sum(each.count_uncompared() for each in readers),
+        forecast([pair.chance for _, pair in pairs], list(_list_known(answers)), shown=setting.limit),
     )  # fmt: skip
-
-
-class ListedPair(NamedTuple):
-    """A pair of the queue, before anything of it is read that only people look at."""
-
-    reader: "PairReader"
-    pair: Pair
-    relation: Relation
 
 
 class PairReader:
@@ -192,16 +186,17 @@ class PairReader:
         sources = list_sources(self._store, self._project_id, self._kind)
         return sum(one not in compared for one in sources)
 
-    def list_pairs(self, setting: QueueSetting, person: str) -> Iterator[ListedPair]:
-        """Yield the pairs that a person is to be asked about, best first."""
+    def list_pairs(self, setting: QueueSetting, person: str) -> list[CandidatePair]:
+        """Return the pairs that a person is to be asked about, best first."""
         ordered = self._order(setting.closed_since)
         is_wanted = self._answered_by_others(person) if setting.second_opinion else self._unanswered(person)
-        for one in ordered:
-            if is_wanted(one):
-                filed = [_as_filed(self._items[item_id]) for item_id in (one.item_id, one.target_id)]
-                yield ListedPair(self, one, find_relation(*filed))
+        return [one for one in ordered if is_wanted(one)]
 
-    def _order(self, closed_since: int) -> list[Pair]:
+    def relate(self, pair: CandidatePair) -> Relation:
+        """Return whether the two are alike because they were filed as one."""
+        return find_relation(self._items[pair.item_id], self._items[pair.target_id])
+
+    def _order(self, closed_since: int) -> list[CandidatePair]:
         found = list_candidate_pairs(self._store, self._project_id, self._kind, closed_since=closed_since)
         self._items = load_pair_items(self._store, {item_id for one in found for item_id in one[:2]})
         scopes = {
@@ -212,33 +207,33 @@ class PairReader:
         for one in found:
             newer, older = newer_first(self._items[one.item_id], self._items[one.target_id])
             chance = curves[one.model].chance(one.strength).value
-            pairs.append(Pair(newer.id, older.id, one.strength, one.cosine, one.similarity, one.sameness, chance))
+            pairs.append(one._replace(item_id=newer.id, target_id=older.id, chance=chance))
         return order_pairs(pairs)
 
-    def _unanswered(self, person: str) -> Callable[[Pair], bool]:
+    def _unanswered(self, person: str) -> Callable[[CandidatePair], bool]:
         closed_by = list_closed_by(self._store, self._project_id) if self._kind == "issue" else ()
         joined = Joined(self._mentions, closed_by)
         said = {frozenset((one.item_id, one.target_id)) for one in each_override(self._store, self._project_id)}
 
-        def is_wanted(pair: Pair) -> bool:
+        def is_wanted(pair: CandidatePair) -> bool:
             answers = self._answers.get(pair.key, {})
             is_answered = person in answers or any(answer != "unsure" for answer in answers.values())
             return not is_answered and pair.key not in said and not joined.has(pair.item_id, pair.target_id)
 
         return is_wanted
 
-    def _answered_by_others(self, person: str) -> Callable[[Pair], bool]:
+    def _answered_by_others(self, person: str) -> Callable[[CandidatePair], bool]:
         return lambda pair: person not in self._answers.get(pair.key, {person: ""})
 
-    def read(self, listed: ListedPair) -> ReviewPair:
+    def read(self, pair: CandidatePair) -> ReviewPair:
         """Return a pair with its texts and what speaks for and against it."""
-        pair = listed.pair
+        relation = self.relate(pair)
         known = load_plan_items(self._store, (pair.item_id, pair.target_id))
         newer, older = (self._read_item(known[item_id]) for item_id in (pair.item_id, pair.target_id))
         is_known = newer.created_at is not None and older.created_at is not None
         apart = (newer.created_at or 0) - (older.created_at or 0)
         return ReviewPair(
-            self._kind, newer, older, "series" if listed.relation else "pairs", listed.relation,
+            self._kind, newer, older, "series" if relation else "pairs", relation,
             apart // DAY_MS if is_known else None, bool(newer.author) and newer.author == older.author, pair.strength,
             pair.cosine, pair.similarity, pair.sameness, pair.chance, self._compare(pair, newer, older),
             self._answers.get(pair.key, {}),
@@ -265,7 +260,7 @@ class PairReader:
         fix = load_fix(self._store, item.id) if reason in ("", "completed") else None
         return ("fixed", fix) if fix else ("closed" if reason in ("", "completed") else reason, None)
 
-    def _compare(self, pair: Pair, newer: ReviewItem, older: ReviewItem) -> PairDifferences:
+    def _compare(self, pair: CandidatePair, newer: ReviewItem, older: ReviewItem) -> PairDifferences:
         titles = compare_titles(newer.title, older.title)
         lines = compare_lines(newer.body, older.body, boilerplate=self._boilerplate)
         named = [
@@ -275,8 +270,7 @@ class PairReader:
         kinds = titles.vetoes or (titles.additions if titles.is_twin else ())
         return PairDifferences(
             list(titles.only_first), list(titles.only_second), list(kinds),
-            list(lines.shared), list(lines.only_first), list(lines.only_second),
-            sorted(one.number for one in both.values()),
+            lines[0], lines[1], lines[2], sorted(one.number for one in both.values()),
         )  # fmt: skip
 
 
@@ -284,10 +278,6 @@ def newer_first(one: PairItem, other: PairItem) -> tuple[PairItem, PairItem]:
     """Return two items, the one that was filed later first; of those of one moment, the one with the larger number."""
     first, second = sorted((one, other), key=lambda each: (each.created_at or 0, each.number))
     return second, first
-
-
-def _as_filed(item: PairItem) -> Filed:
-    return Filed(item.title, item.author, item.created_at)
 
 
 def _by_pair(answers: Sequence[HumanDecision]) -> dict[frozenset[int], dict[str, str]]:
@@ -302,9 +292,9 @@ def _list_known(answers: Sequence[HumanDecision]) -> Iterator[tuple[float, bool]
     """Yield, of every pair that people agree on, the chance that it had and whether it was the same, oldest first."""
     chances = {frozenset((one.item_id, one.target_id)): one.chance for one in answers}
     for key, by in _by_pair(answers).items():
-        verdict, chance = settle(by), chances[key]
-        if chance is not None and verdict.answer not in ("", "unsure"):
-            yield chance, verdict.answer == "same"
+        (answer, _), chance = settle(by), chances[key]
+        if chance is not None and answer not in ("", "unsure"):
+            yield chance, answer == "same"
 
 
 def answer_pair(
@@ -355,11 +345,9 @@ def _find_answered(store: Store, project: StoredProject, newer: PairItem, older:
 
 
 def _show_answered(project: StoredProject, newer: PairItem, older: PairItem, by: Mapping[str, str]) -> AnsweredPair:
-    verdict = settle(by)
+    answer, is_disputed = settle(by)
     refs = [shown_ref(project.name.forge, one.kind, one.number) for one in (newer, older)]
-    return AnsweredPair(
-        newer.kind, refs[0], refs[1], newer.title, older.title, verdict.answer, verdict.is_disputed, dict(by)
-    )
+    return AnsweredPair(newer.kind, refs[0], refs[1], newer.title, older.title, answer, is_disputed, dict(by))
 
 
 def _find_chance(store: Store, project_id: int, newer: PairItem, older: PairItem) -> float | None:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.compare.calibration import sigmoid
 from forgelore.errors import InvalidValue
+from forgelore.records import CandidatePair
 
 ReviewAnswer = Literal["same", "related", "twin", "not", "unsure"]
 ANSWERS: tuple[ReviewAnswer, ...] = ("same", "related", "twin", "not", "unsure")
@@ -27,26 +28,9 @@ _PRIOR = 1.5  # standard deviation of the shift of log-odds between trackers
 _ROUNDS = 50
 
 
-class Pair(NamedTuple):
-    """Two items, the newer one first, and what is known of them together. `order`: what the queue is sorted by."""
-
-    item_id: int
-    target_id: int
-    strength: float
-    cosine: float | None
-    similarity: float
-    sameness: str
-    chance: float
-    order: float = 0.0
-
-    @property
-    def key(self) -> frozenset[int]:
-        return frozenset((self.item_id, self.target_id))
-
-
-def order_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+def order_pairs(pairs: Sequence[CandidatePair]) -> list[CandidatePair]:
     """Return pairs best first, each pair once: of two numbers for one pair, the stronger counts."""
-    best: dict[frozenset[int], Pair] = {}
+    best: dict[frozenset[int], CandidatePair] = {}
     for one in pairs:
         known = best.get(one.key)
         if known is None or one.strength > known.strength:
@@ -95,25 +79,17 @@ class Joined:
         return bool(mine & theirs) or any(self._near.get(each, set()) & theirs for each in mine)
 
 
-class PairVerdict(NamedTuple):
-    """What the standing answers about a pair come to. `answer` "": nobody is sure, or people disagree."""
-
-    answer: ReviewAnswer | Literal[""]
-    is_disputed: bool
-    by: Mapping[str, str]  # who said what
-
-
-def settle(answers: Mapping[str, str]) -> PairVerdict:
-    """Return what people say together of a pair: who -> what they answered. Somebody who says same, and somebody who
-    says anything else but unsure, disagree.
+def settle(answers: Mapping[str, str]) -> tuple[ReviewAnswer | Literal[""], bool]:
+    """Return what people say together of a pair, who -> what they answered, and whether they disagree: somebody who
+    says same, and somebody who says anything else but unsure, do. "": nobody is sure, or they disagree.
 
     {"ana": "same", "ben": "unsure"} -> same; {"ana": "same", "ben": "related"} -> disputed
     """
     sure = {answer for answer in answers.values() if answer != "unsure"}
     if "same" in sure and len(sure) > 1:
-        return PairVerdict("", True, answers)
+        return "", True
     last = next((answer for answer in reversed(list(answers.values())) if answer != "unsure"), "")
-    return PairVerdict(last or ("unsure" if answers else ""), False, answers)  # type: ignore[arg-type]
+    return last or ("unsure" if answers else ""), False  # type: ignore[return-value]
 
 
 class Forecast(NamedTuple):

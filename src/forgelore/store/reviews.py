@@ -13,7 +13,7 @@ Somebody who is unsure objects to nothing.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.records import HumanDecision
+from forgelore.records import CandidatePair, HumanDecision
 from forgelore.store.database import Store
 from forgelore.store.filters import visible, visible_link
 from forgelore.store.sqlite.connection import one_of, pack_list
@@ -29,19 +29,6 @@ _STANDING = f"""
           AND later.id > r.id
     )
 """
-
-
-class CandidatePair(NamedTuple):
-    """An open item and one of its kept candidates, with the numbers of the pair. `model` is what compared them."""
-
-    item_id: int
-    target_id: int
-    is_open: bool  # the candidate
-    strength: float
-    cosine: float | None
-    similarity: float
-    sameness: str
-    model: str
 
 
 class PairItem(NamedTuple):
@@ -130,7 +117,7 @@ def list_candidate_pairs(store: Store, project_id: int, kind: str, *, closed_sin
     Of two open items each may have the other.
     """
     sql = """
-        SELECT s.item_id, m.item_id, t.state = 'open', m.strength, m.cosine, m.similarity, m.sameness, s.model
+        SELECT s.item_id, m.item_id, m.strength, m.cosine, m.similarity, m.sameness, s.model
         FROM candidate_sets s
         JOIN items i ON i.id = s.item_id
         JOIN candidate_set_members m ON m.set_id = s.id
@@ -140,8 +127,7 @@ def list_candidate_pairs(store: Store, project_id: int, kind: str, *, closed_sin
           AND t.deleted_at IS NULL AND NOT t.is_confidential
           AND (t.state = 'open' OR coalesce(t.merged_at, t.closed_at, 0) >= ?3)
     """
-    rows = store.rows(sql, project_id, kind, closed_since)
-    return [CandidatePair._make((*row[:2], bool(row[2]), *row[3:])) for row in rows]
+    return [CandidatePair(*row) for row in store.rows(sql, project_id, kind, closed_since)]
 
 
 def list_compared(store: Store, project_id: int, kind: str) -> set[int]:
