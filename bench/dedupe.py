@@ -275,7 +275,7 @@ def load_pairs(tracker: Tracker) -> list[dict]:
             matches = [
                 one
                 for one in rank_matches(retriever, request).matches
-                if one.evidence.features.get("open") and one.similarity >= MIN_SCORE
+                if one.features.get("open") and one.similarity >= MIN_SCORE
             ]
             texts = {"title": subject.title, "body": subject.body[:3000]}
             found.append({"kind": kind, "source": number, **texts, "candidates": [as_row(one) for one in matches]})
@@ -287,7 +287,7 @@ def as_row(match) -> dict:
     row = match.hit.row
     return {
         "number": row.number, "title": row.title, "body": (row.body or row.text)[:3000], "strength": match.strength,
-        "similarity": match.similarity, "sameness": match.evidence.sameness, "features": keep_features(match),
+        "similarity": match.similarity, "sameness": match.sameness, "features": keep_features(match),
     }  # fmt: skip
 
 

@@ -158,7 +158,7 @@ def firsts(lore: History, rescorer) -> list[float]:
         )
         for match in ranking.matches:
             shipped = shipped_distribution(ranking.scope)
-            found.append(similarity_of(shipped, match.strength, match.evidence.features))
+            found.append(similarity_of(shipped, match.strength, match.features))
     return found
 
 

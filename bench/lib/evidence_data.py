@@ -135,7 +135,7 @@ def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked
         request = CompareRequest(subject, filters, mode, CANDIDATES, is_bare=True, as_of=created)
         # By number, not as they were ranked: what is fitted must not depend on what was shipped before.
         for match in sorted(rank_matches(retriever, request).matches, key=lambda match: match.hit.row.number):
-            rows["features"].append([match.evidence.features.get(name, np.nan) for name in COLUMNS])
+            rows["features"].append([match.features.get(name, np.nan) for name in COLUMNS])
             rows["is_gold"].append(match.hit.row.number in gold)
             rows["candidate"].append(match.hit.row.number)
         rows["start"].append(len(rows["features"]))

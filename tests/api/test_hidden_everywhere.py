@@ -143,7 +143,7 @@ def count_mentions(answer):
     """Return item -> how many others name it, and say that they repeat it: counts, though they are told as numbers of a
     pair, which `outcome` leaves out.
     """
-    numbers = {one.hit.row.number: one.match.evidence.features for one in answer.hits if one.match}
+    numbers = {one.hit.row.number: one.match.features for one in answer.hits if one.match}
     return {
         number: [round(math.expm1(features.get(name, 0))) for name in ("mentions", "duplicates", "marked")]
         for number, features in sorted(numbers.items())

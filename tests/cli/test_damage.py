@@ -11,7 +11,7 @@ import pytest
 import engine_tables
 from cli.damages import DAMAGES, Damage
 from forgelore.index.findings import MEANINGS
-from forgelore.store.calibration import CalibrationScope, StoredCalibration, save_calibration
+from forgelore.store.calibration import CalibrationScope, save_calibration
 from forgelore.store.sqlite.schema import open_store
 from forgelore.surfaces.cli.main import main
 from servers.embedding import EmbeddingServer
@@ -143,8 +143,7 @@ def desk(forge_and_embedder, tmp_path, home, monkeypatch, capsys):
         assert made.run("dedupe", "intent", "--project", "acme/web")[0] == 0
         store = open_store(made.path)
         with store.transaction():
-            known = StoredCalibration(1.0, 0.5, 0.9, 100, 500, {}, 1)
-            save_calibration(store, CalibrationScope(1, "issue", "x"), known)
+            save_calibration(store, CalibrationScope(1, "issue", "x"), (1.0, 0.5, 0.9, 100), 500, {}, 1)
         store.run("PRAGMA wal_checkpoint(TRUNCATE)")
         store.close()
         shutil.copy(made.path, original.path)

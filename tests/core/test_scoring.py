@@ -130,7 +130,7 @@ def test_the_resampled_interval_agrees_with_theory_and_repeats():
 
 
 def decided(*rows):
-    return [Decided(score, score >= 0.9, has_gold, is_right) for score, has_gold, is_right in rows]
+    return [Decided(*row) for row in rows]
 
 
 def test_decisions_are_counted_by_what_was_named():
@@ -149,11 +149,11 @@ def test_recall_at_a_share_of_false_alarms_allows_no_more_of_them():
     others = [(number / 100, False, False) for number in range(100)]
     rows = decided(*others, (0.985, True, True), (0.955, True, True), (0.5, True, True), (1.0, True, False))
     found = score_decisions(rows, threshold=0.9, prevalence=None)
-    assert found.recall_at == {0.01: 0.25, 0.05: 0.5}
+    assert (found.recall_at_fa1, found.recall_at_fa5) == (0.25, 0.5)
     assert found.precision_at_prevalence is None
 
 
 def test_nothing_to_decide_is_nothing_measured():
     found = score_decisions([], threshold=0.9, prevalence=None)
     assert found.precision is found.recall is found.false_alarms is None
-    assert found.recall_at == {0.01: None, 0.05: None}
+    assert found.recall_at_fa1 is found.recall_at_fa5 is None

@@ -66,7 +66,7 @@ def test_of_two_equal_texts_the_one_that_shares_rare_files_comes_first(project):
         shares = {match.hit.row.number: match for match in found[:2]}
         near, far = (shares[11], shares[12]) if order[0] == "src/tax.py" else (shares[12], shares[11])
         assert near is found[0]
-        assert near.evidence.features["shared_paths"] > 10 * far.evidence.features["shared_paths"]
+        assert near.features["shared_paths"] > 10 * far.features["shared_paths"]
 
 
 def test_what_both_change_is_told_and_what_everybody_changes_is_not(project):
@@ -75,7 +75,7 @@ def test_what_both_change_is_told_and_what_everybody_changes_is_not(project):
         20, [COMMON, {"new_path": "src/vat.py", "old_path": "src/tax.py", "status": "renamed"}], body=BODY + " c"
     )
     (match, *_) = rank(project(*everybody, line(11, [COMMON, "src/tax.py"]), again), 20)
-    files = [quote for quote in match.evidence.quotes if quote.what == "file"]
+    files = [quote for quote in match.quotes if quote.what == "file"]
     assert [(quote.text, quote.other) for quote in files] == [("src/tax.py", "src/tax.py")]
     assert "both change: src/tax.py" in why((match.hit, match))
 
@@ -86,16 +86,16 @@ def test_files_that_are_not_known_change_no_number(project):
         match.hit.row.number: match for match in rank(project(*lines, line(20, ["src/tax.py"], body=BODY + " c")), 20)
     }
     without = {match.hit.row.number: match for match in rank(project(*lines, line(20, [], body=BODY + " c")), 20)}
-    assert "shared_paths" not in found[11].evidence.features
+    assert "shared_paths" not in found[11].features
     assert found[11].strength == without[11].strength
-    bonus = path_bonus(found[12].evidence.features)
+    bonus = path_bonus(found[12].features)
     assert found[12].strength == pytest.approx(without[12].strength + bonus)
     assert bonus > 0.1
 
 
 def test_an_issue_has_no_files_to_share(project):
     lines = [line(at, [], body=f"{BODY} {at}", kind="issue") for at in (1, 2)]
-    assert "shared_paths" not in rank(project(*lines, line(11, ["src/tax.py"])), 2, "issue")[0].evidence.features
+    assert "shared_paths" not in rank(project(*lines, line(11, ["src/tax.py"])), 2, "issue")[0].features
 
 
 def test_counting_changes_of_a_path_reads_an_index_alone(project):

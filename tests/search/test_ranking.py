@@ -93,7 +93,7 @@ def test_the_fourth_issue_of_a_project_is_recognised_as_the_first_again(small):
     number, similarity = best(small.rank(4))
     assert number == 1
     assert similarity >= 0.92
-    assert {quote.what for quote in small.rank(4).matches[0].evidence.quotes} >= {"error", "title"}
+    assert {quote.what for quote in small.rank(4).matches[0].quotes} >= {"error", "title"}
 
 
 def test_once_it_is_edited_to_say_something_else_nothing_is_near(small):

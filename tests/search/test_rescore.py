@@ -75,14 +75,14 @@ def test_an_item_is_ranked_by_the_model_of_the_rescorer(retriever):
     ranking = like(retriever, 154, rescorer=Fond("rss"))
     assert ranking.scope.model.startswith("minilm ") and ranking.scope.model.endswith(" fond")
     assert not like(retriever, 154).scope.model.startswith("minilm ")
-    cosines = {match.evidence.features["cosine"] for match in ranking.matches}
+    cosines = {match.features["cosine"] for match in ranking.matches}
     assert {round(cosine, 2) for cosine in cosines} <= {0.2, 1.0}
 
 
 def test_positions_are_the_usual_ones_of_the_rescorer_and_not_those_among_what_others_chose(retriever):
     mean, deviation = USUAL_COSINES["minilm"]
     for match in like(retriever, 154, rescorer=Fond("rss")).matches:
-        features = match.evidence.features
+        features = match.features
         assert features["cosine_z"] == pytest.approx((features["cosine"] - mean) / deviation)
 
 

@@ -63,7 +63,7 @@ def test_where_all_have_one_the_ranking_is_by_both(both, second):
     ranking = like(both)
     assert ranking.scope.model.split()[:2] == ["lore+minilm", str(VERSION)]
     assert ranking.scope.model.endswith(" second")
-    assert {round(match.evidence.features["cosine_2"], 1) for match in ranking.matches} <= {0.2, 1.0}
+    assert {round(match.features["cosine_2"], 1) for match in ranking.matches} <= {0.2, 1.0}
     assert second.seen == [], "stored vectors are enough"
 
 
@@ -77,7 +77,7 @@ def test_vectors_that_are_stored_change_nothing_for_whoever_has_no_second_embedd
     embed_items(demo, Second(), [1])
     assert like(alone) == before
     assert before.scope.model.startswith("lore ")
-    assert not {*SECOND} & {name for match in before.matches for name in match.evidence.features}
+    assert not {*SECOND} & {name for match in before.matches for name in match.features}
 
 
 def test_when_one_candidate_waits_for_its_vector_the_first_embedder_decides_alone(both, alone, demo):

@@ -8,7 +8,6 @@ from forgelore.model import ItemKey, Link
 from forgelore.records import BestMatch, HumanDecision, LaneAnswer, PlannedClosing
 from forgelore.store.calibration import (
     CalibrationScope,
-    StoredCalibration,
     forget_outdated,
     is_calibrated_otherwise,
     list_learned,
@@ -398,10 +397,10 @@ def test_strengths_of_different_models_are_kept_apart(store, web, ids):
 
 def test_a_calibration_replaces_that_of_any_model(store, web):
     lore, served = (CalibrationScope(web, "issue", one) for one in ("lore 3 x", "served 3 y"))
-    curve = StoredCalibration(1.0, -2.0, 0.9, 10, 20, {"b": 1}, NOW)
-    save_calibration(store, lore, curve)
+    curve = (1.0, -2.0, 0.9, 10)
+    save_calibration(store, lore, curve, 20, {"b": 1}, NOW)
     assert load_calibration(store, lore) == curve
-    save_calibration(store, served, curve)
+    save_calibration(store, served, curve, 20, {}, NOW)
     assert load_calibration(store, lore) is None
     assert is_calibrated_otherwise(store, lore)
     assert not is_calibrated_otherwise(store, served)

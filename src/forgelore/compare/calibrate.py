@@ -25,7 +25,6 @@ from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import (
     LEARNED,
     CalibrationScope,
-    StoredCalibration,
     forget_outdated,
     list_learned,
     list_outdated,
@@ -157,16 +156,11 @@ class Calibrated(NamedTuple):
     found_first: int
     thresholds: tuple[AtThreshold, ...]
     curve: Curve  # what is used from now on
-    error: float | None  # expected calibration error, on items that took no part in fitting
-    kept: str = ""  # why the shipped curve stays; "": it does not
+    kept: str | None = None  # why the shipped curve stays; None: it does not
 
-
-class _Ranked(NamedTuple):
-    """A known duplicate as it was ranked."""
-
-    strength: float
-    similarity: float
-    is_right: bool
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "chance" if name == "curve" else name
 
 
 def calibrate(
@@ -198,7 +192,13 @@ def _calibrate(
     with retriever.store.transaction():
         for scope, one in found:
             if not one.kept:
-                save_calibration(retriever.store, scope, _stored(one, now_ms()))
+                report = {
+                    "items": one.items, "found_first": one.found_first,
+                    "calibration_error": one.curve.calibration_error,
+                    "thresholds": [threshold._asdict() for threshold in one.thresholds],
+                }  # fmt: skip
+                curve = (one.curve.slope, one.curve.intercept, one.curve.most, one.pairs)
+                save_calibration(retriever.store, scope, curve, one.others, report, now_ms())
         forget_outdated(retriever.store, project_id, VERSION)
     return [one for _, one in found]
 
@@ -215,28 +215,27 @@ def _calibrate_kind(
     shipped = shipped_curve(scope)
     kept = _why_keep(ranked)
     curve: Curve = shipped
-    error: float | None = None
     if not kept:
         before, after = table.losses(shipped)
         if after < before:
-            curve, error = table.fit(shipped)
+            curve = table.fit(shipped)
         else:
             kept = "a chance fitted here was no better on items that were held out"
     found_first = sum(one.is_right for one in ranked)
-    return Calibrated(kind, len(ranked), len(others), items, found_first, table.thresholds(), curve, error, kept)
+    return Calibrated(kind, len(ranked), len(others), items, found_first, table.thresholds(), curve, kept)
 
 
-def _why_keep(ranked: list[_Ranked]) -> str:
+def _why_keep(ranked: list[Case]) -> str | None:
     if len(ranked) < MIN_PAIRS:
         return f"only {len(ranked)} known duplicates; at least {MIN_PAIRS} are needed"
     if sum(one.is_right for one in ranked) < MIN_PAIRS // 3:
         return "too few of the known duplicates come first"
-    return ""
+    return None
 
 
 def _rank_known(
     retriever: Retriever, known: dict[int, set[int]], watcher: Watcher, kind: str, should_stop: Callable[[], bool]
-) -> list[_Ranked]:
+) -> list[Case]:
     part = f"{kind} duplicates"
     watcher.begin(part, part, len(known))
     found = []
@@ -245,7 +244,7 @@ def _rank_known(
             raise Stopped
         first = next(iter(rank_earlier(retriever, load_subject(retriever.store, item_id)).matches), None)
         if first is not None:
-            found.append(_Ranked(first.strength, first.similarity, _is_one_of(first, originals)))
+            found.append(Case(first.strength, _is_one_of(first, originals), similarity=first.similarity))
         watcher.saved(part, 1)
     watcher.done(part)
     return found
@@ -259,24 +258,22 @@ class _Table:
     """The ranked items of one kind, weighed so that they stand for all of it."""
 
     def __init__(
-        self, retriever: Retriever, scope: CalibrationScope, ranked: list[_Ranked], others: list[BestMatch], items: int
+        self, retriever: Retriever, scope: CalibrationScope, ranked: list[Case], others: list[BestMatch], items: int
     ) -> None:
         distribution = load_distribution(retriever.store, scope)
         self._weight = max(items - len(ranked), len(others)) / max(len(others), 1)
         self._ranked = ranked
-        self._others = [_Ranked(best.strength, distribution.position(best), False) for best in others]
-        self._cases = [Case(one.strength, one.is_right) for one in ranked] + [
-            Case(one.strength, False, self._weight) for one in self._others
-        ]
+        self._others = [Case(best.strength, False, self._weight, distribution.position(best)) for best in others]
+        self._cases = [*ranked, *self._others]
 
-    def fit(self, shipped: Curve) -> tuple[Curve, float]:
-        """Return the curve of all cases, and how far it was off on cases that it had not seen."""
+    def fit(self, shipped: Curve) -> Curve:
+        """Return the curve of all cases, with how far curves were off on cases that they had not seen."""
         cases = [
             (curve.chance(case.strength).value, case.is_right, case.weight)
             for curve, unseen in self._folds(shipped)
             for case in unseen
         ]
-        return fit_curve(self._cases, shipped), calibration_error(cases)
+        return fit_curve(self._cases, shipped)._replace(calibration_error=calibration_error(cases))
 
     def losses(self, shipped: Curve) -> tuple[float, float]:
         """Return the loss of the shipped curve, and of curves fitted without the cases they are measured on."""
@@ -304,15 +301,6 @@ class _Table:
             threshold, right / flagged if flagged else None, right / len(self._ranked) if self._ranked else 0.0,
             len(above) + len(noise),
         )  # fmt: skip
-
-
-def _stored(found: Calibrated, now_ms: int) -> StoredCalibration:
-    report = {
-        "items": found.items, "found_first": found.found_first, "calibration_error": found.error,
-        "thresholds": [threshold._asdict() for threshold in found.thresholds],
-    }  # fmt: skip
-    curve = found.curve
-    return StoredCalibration(curve.slope, curve.intercept, curve.most, found.pairs, found.others, report, now_ms)
 
 
 _ANNOUNCED = (

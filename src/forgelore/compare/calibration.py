@@ -53,6 +53,11 @@ class Curve(NamedTuple):
     pairs: int
     source: CurveSource = "shipped"
     most: float = 1.0
+    calibration_error: float | None = None  # on cases that took no part in fitting; None: not measured here
+
+    @staticmethod
+    def json_digits() -> int:
+        return 4
 
     def chance(self, strength: float) -> Chance:
         return Chance(min(self.most, sigmoid(self.slope * strength + self.intercept)), self.pairs, self.source)
@@ -126,6 +131,7 @@ class Case(NamedTuple):
     strength: float
     is_right: bool
     weight: float = 1.0
+    similarity: float = 0.0  # no part of a fit
 
 
 PRIOR = 1.0  # how firmly the shipped slope is held; 0 to 30 gave the same on three trackers, none where pairs are few
@@ -163,7 +169,7 @@ def fit_curve(cases: Sequence[Case], start: Curve, *, prior: float = PRIOR) -> C
 def _penalised(cases: Sequence[Case], place: tuple[float, float], usual_slope: float, prior: float) -> float:
     slope, intercept = place
     loss = prior / 2 * (slope - usual_slope) ** 2
-    for strength, is_right, weight in cases:
+    for strength, is_right, weight, _ in cases:
         logit = slope * strength + intercept
         towards = -logit if is_right else logit
         loss += weight * (towards + math.log1p(math.exp(-towards)) if towards > 0 else math.log1p(math.exp(towards)))
@@ -176,7 +182,7 @@ def _newton_step(
     slope, intercept = place
     down_slope, down_intercept = prior * (slope - usual_slope), 0.0
     a, b, c = prior + _TINY, 0.0, _TINY  # the curvature: [[a, b], [b, c]]
-    for strength, is_right, weight in cases:
+    for strength, is_right, weight, _ in cases:
         chance = sigmoid(slope * strength + intercept)
         error, curvature = weight * (chance - is_right), weight * chance * (1 - chance)
         down_slope += error * strength
@@ -207,7 +213,7 @@ def log_loss(cases: Sequence[Case], curve: Curve) -> float:
     """Return how wrong the chances are, on average: 0 would be certainty that is always right."""
     total = sum(case.weight for case in cases)
     loss = 0.0
-    for strength, is_right, weight in cases:
+    for strength, is_right, weight, _ in cases:
         chance = min(max(curve.chance(strength).value, 1e-6), 1 - 1e-6)
         loss -= weight * math.log(chance if is_right else 1 - chance)
     return loss / total if total else 0.0

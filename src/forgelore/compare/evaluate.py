@@ -59,7 +59,7 @@ def decide_queries(
     decided = []
     for query in asked:
         similarity = _similarity(past, scope, query)
-        decided.append(Decided(similarity, similarity >= threshold, query.has_gold, query.is_right))
+        decided.append(Decided(similarity, query.has_gold, query.is_right))
     duplicates = sum(query.has_gold for query in asked)
     items = count_live(retriever.store, scope.project_id, scope.kind)
     return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
@@ -90,7 +90,7 @@ def _similarity(past: list[tuple[int, BestMatch]], scope: CalibrationScope, quer
     end = bisect_left(past, (query.created_at,))
     window = past[max(0, end - WINDOW) : end]
     distribution = Distributions.of([best for _, best in window]) if len(window) >= MIN else shipped_distribution(scope)
-    return similarity_of(distribution, query.first.strength, query.first.evidence.features)
+    return similarity_of(distribution, query.first.strength, query.first.features)
 
 
 Group = Literal["issue", "change", "golden"]

@@ -107,15 +107,6 @@ class Quote(NamedTuple):
         return "" if name == "rarity" else name
 
 
-class Evidence(NamedTuple):
-    features: dict[str, float]
-    quotes: tuple[Quote, ...] = ()
-
-    @property
-    def sameness(self) -> Sameness:
-        return next(name for name, value in SAME.items() if self.features.get("same", 0.0) >= value)
-
-
 class Profile(NamedTuple):
     """One item, read once. `text` is without the lines that every report of the project has; `said` is what its author
     wrote, which is something else where the text is that of a thread.

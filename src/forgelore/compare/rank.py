@@ -8,12 +8,12 @@
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.compare.calibration import Chance, Distributions, Explanation, find_facts
 from forgelore.compare.evidence import (
-    Evidence,
+    SAME,
     Profile,
     QueryProfile,
     Quote,
@@ -38,7 +38,7 @@ from forgelore.compare.reference import (
     similarity_of,
     warn_of_old_calibration,
 )
-from forgelore.compare.sameness import without_boilerplate
+from forgelore.compare.sameness import Sameness, without_boilerplate
 from forgelore.compare.shortlist import (
     CANDIDATES,
     CompareRequest,
@@ -163,15 +163,20 @@ class Match(NamedTuple):
     """A candidate that was compared: its evidence, the strength of that, and where that lies among what is usual."""
 
     hit: Hit
-    evidence: Evidence
+    features: dict[str, float]
+    quotes: tuple[Quote, ...]
     strength: float
     similarity: float
     explanation: Explanation | None = None  # what moved the strength; None where numbers alone were asked for
 
     @property
+    def sameness(self) -> Sameness:
+        return next(name for name, value in SAME.items() if self.features.get("same", 0.0) >= value)
+
+    @property
     def best(self) -> BestMatch:
         """As the first match of an item it is a part of the sample."""
-        return BestMatch(self.strength, was_open(self.evidence.features))
+        return BestMatch(self.strength, was_open(self.features))
 
 
 class Ranking(NamedTuple):
@@ -331,32 +336,32 @@ class _Ranker:
         similarities = _similarities(weighed, distribution)
         shown = [one for one in (*best, *copies) if one.fused.id in hits]
         by_id = {
-            one.fused.id: Match(hits[one.fused.id], evidence, one.strength, similarities[one.fused.id], explanation)
-            for one, (evidence, explanation) in zip(shown, self._explain(asked, shown), strict=True)
+            one.fused.id: Match(
+                hits[one.fused.id], one.features, quotes, one.strength, similarities[one.fused.id], explanation
+            )
+            for one, (quotes, explanation) in zip(shown, self._explain(asked, shown), strict=True)
         }
         matches = [by_id[one.fused.id] for one in best if one.fused.id in by_id]
-        is_measured = bool(matches) and is_own and not start and matches[0].evidence.sameness == "similar"
+        is_measured = bool(matches) and is_own and not start and matches[0].sameness == "similar"
         chance = load_curve(self._store, scope).chance(matches[0].strength) if is_measured else None
         old = warn_of_old_calibration(self._store, scope) if chance and not request.is_bare else []
         return Ranking(
             matches, chance, found.mode, [*found.warnings, *old], tuple(hits[one.id] for one in rest if one.id in hits),
             scope if is_own else None, distribution.source == "project",
-            tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
+            tuple(sorted((one for one in by_id.values() if one.sameness != "similar"), key=_age)),
             (*(one.fused.id for one in weighed), *(one.id for one in found.fused[CANDIDATES:])), found.found,
         )  # fmt: skip
 
-    def _explain(self, asked: QueryProfile, shown: list[_Weighed]) -> list[tuple[Evidence, Explanation | None]]:
-        """Return what people are told of each: what both say, and which facts moved the strength."""
-        if self._request.is_bare:
-            return [(Evidence(one.features), None) for one in shown]
-        facts: Sequence[Explanation | None] = (
-            find_facts(self._model.trees, [one.features for one in shown])
-            if self._request.with_explanations
-            else [None] * len(shown)
-        )
-        quotes = [(*find_quotes(asked, one.profile), *self._paths.quotes(one.item_id)) for one in shown]
-        evidence = [Evidence(one.features, each) for one, each in zip(shown, quotes, strict=True)]
-        return list(zip(evidence, facts, strict=True))
+    def _explain(
+        self, asked: QueryProfile, shown: list[_Weighed]
+    ) -> Iterator[tuple[tuple[Quote, ...], Explanation | None]]:
+        """Yield what people are told of each: what both say, and which facts moved the strength."""
+        facts: Sequence[Explanation | None] = [None] * len(shown)
+        if self._request.with_explanations and not self._request.is_bare:
+            facts = find_facts(self._model.trees, [one.features for one in shown])
+        for one, explanation in zip(shown, facts, strict=True):
+            quotes = () if self._request.is_bare else find_quotes(asked, one.profile) + self._paths.quotes(one.item_id)
+            yield quotes, explanation
 
     def _is_among_its_own(self) -> bool:
         """Tell whether it is compared with items of its own kind and project alone."""

@@ -136,7 +136,8 @@ def load_curve(store: Store, scope: CalibrationScope) -> Curve:
     stored = load_calibration(store, scope)
     if stored is None:
         return shipped_curve(scope)
-    return Curve(stored.slope, stored.intercept, stored.pairs, "project", stored.most)
+    slope, intercept, most, pairs = stored
+    return Curve(slope, intercept, pairs, "project", most)
 
 
 def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:

@@ -128,47 +128,51 @@ class Decided(NamedTuple):
     """One query that was decided on. `is_right`: what it named first is something it repeats."""
 
     score: float
-    is_flagged: bool
     has_gold: bool
     is_right: bool
 
 
 class DecisionScores(NamedTuple):
-    """What a threshold would have done; None where there was nothing to measure.
+    """What a warning at a threshold of similarity would have done; None where there was nothing to measure.
 
     `precision` is of the queries as they are; `precision_at_prevalence` as if duplicates were as rare among them as in
-    the project. `recall_at`: the share of duplicates that are named rightly when at most that share of the others is
-    flagged.
+    the project. `recall@fa5`: of the duplicates, how many are named rightly when at most 5 % of the others are flagged.
     """
 
     threshold: float
-    duplicates: int
-    others: int
     precision: float | None
     recall: float | None
     false_alarms: float | None
-    recall_at: dict[float, float | None]
-    prevalence: float | None
+    recall_at_fa1: float | None
+    recall_at_fa5: float | None
     precision_at_prevalence: float | None
+    duplicates: int
+    others: int
+    prevalence: float | None
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return name.replace("recall_at_", "recall@")
 
-FALSE_ALARMS = (0.01, 0.05)
+    @staticmethod
+    def json_digits() -> int:
+        return 4
 
 
 def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence: float | None) -> DecisionScores:
     """Return the scores of the decisions; their order does not matter."""
     known = [one for one in decided if one.has_gold]
     others = [one for one in decided if not one.has_gold]
-    right = sum(one.is_flagged and one.is_right for one in known)
-    flagged, alarms = sum(one.is_flagged for one in known), sum(one.is_flagged for one in others)
+    right = sum(one.score >= threshold and one.is_right for one in known)
+    flagged, alarms = (sum(one.score >= threshold for one in each) for each in (known, others))
     at_prevalence = None
     if prevalence is not None and known and others:
         hits, noise = prevalence * flagged / len(known), (1 - prevalence) * alarms / len(others)
         at_prevalence = prevalence * right / len(known) / (hits + noise) if hits + noise else None
     return DecisionScores(
-        threshold, len(known), len(others), _ratio(right, flagged + alarms), _ratio(right, len(known)),
-        _ratio(alarms, len(others)), {share: _recall_at(known, others, share) for share in FALSE_ALARMS}, prevalence,
-        at_prevalence,
+        threshold, _ratio(right, flagged + alarms), _ratio(right, len(known)), _ratio(alarms, len(others)),
+        _recall_at(known, others, 0.01), _recall_at(known, others, 0.05), at_prevalence, len(known), len(others),
+        prevalence,
     )  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:
     earliest; then the strongest.
     """
     known = {one.hit.row.item_id: one for one in (*ranking.copies, *ranking.matches)}
-    ordered = sorted(known.values(), key=lambda one: _ORDER[one.evidence.sameness])
+    ordered = sorted(known.values(), key=lambda one: _ORDER[one.sameness])
     near = [one for one in ordered if one.similarity >= setting.min_score]
     wanted = [one for one in near if setting.states in ("all", _state(one))][: setting.k]
     closed = [one for one in near if _state(one) == "closed" and one not in wanted][:SHOWN_CLOSED]
@@ -115,18 +115,18 @@ def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:
 
 
 def _state(match: Match) -> TargetStates:
-    return "open" if was_open(match.evidence.features) else "closed"
+    return "open" if was_open(match.features) else "closed"
 
 
 def _as_member(match: Match, version: tuple[int, str], ranking: Ranking, as_of: int | None) -> Candidate:
-    features = match.evidence.features
+    features = match.features
     state = version[1] if as_of is None else _state(match)
     is_first = match.hit.row.item_id == ranking.matches[0].hit.row.item_id
     return Candidate(
         rank=0, item_id=match.hit.row.item_id, content_version=version[0], state=state,
         is_offered=state == "open", cosine=features["cosine"] or None, strength=match.strength,
         similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
-        sameness=match.evidence.sameness, marks=tuple(quote.text for quote in match.evidence.quotes),
+        sameness=match.sameness, marks=tuple(quote.text for quote in match.quotes),
         features=keep_features(match),
     )  # fmt: skip
 
@@ -136,8 +136,8 @@ def keep_features(match: Match) -> dict[str, float]:
 
     A message of three words and more, that is: the name of an exception alone stands in unrelated reports.
     """
-    rare = max((one.rarity for one in match.evidence.quotes if one.what == "error" and " " in one.text), default=0.0)
-    rounded = {name: round(value, _DIGITS) for name, value in (match.evidence.features | {"rare_error": rare}).items()}
+    rare = max((one.rarity for one in match.quotes if one.what == "error" and " " in one.text), default=0.0)
+    rounded = {name: round(value, _DIGITS) for name, value in (match.features | {"rare_error": rare}).items()}
     return {name: value for name, value in rounded.items() if value}
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forgelore.records import BestMatch
 from forgelore.store.database import Store
@@ -18,14 +18,7 @@ class CalibrationScope(NamedTuple):
     model: str
 
 
-class StoredCalibration(NamedTuple):
-    slope: float
-    intercept: float
-    most: float
-    pairs: int
-    others: int
-    report: dict[str, Any]
-    calibrated_at: int
+StoredCurve = tuple[float, float, float, int]  # slope, intercept, the highest chance, pairs that it was fitted on
 
 
 def load_boilerplate(store: Store, project_id: int, kind: str) -> frozenset[int]:
@@ -141,16 +134,14 @@ def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> 
     return found
 
 
-def load_calibration(store: Store, scope: CalibrationScope) -> StoredCalibration | None:
+def load_calibration(store: Store, scope: CalibrationScope) -> StoredCurve | None:
+    """Return the curve that was fitted for a kind; None where there is none."""
     sql = """
-        SELECT slope, intercept, most, pairs, others, report, calibrated_at
+        SELECT slope, intercept, most, pairs
         FROM calibrations
         WHERE project_id = ? AND kind = ? AND model = ?
     """
-    row = store.row(sql, *scope)
-    if row is None:
-        return None
-    return StoredCalibration._make((*row[:5], json.loads(row[5]), row[6]))
+    return store.row(sql, *scope)
 
 
 def is_calibrated_otherwise(store: Store, scope: CalibrationScope) -> bool:
@@ -202,13 +193,14 @@ def forget_outdated(store: Store, project_id: int, version: int) -> None:
         store.run(sql, project_id, f"{version} %")
 
 
-def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:
+def save_calibration(
+    store: Store, scope: CalibrationScope, curve: StoredCurve, others: int, report: Mapping[str, object], now_ms: int
+) -> None:
     """Replace the calibration of a kind, of whatever model it was. In a transaction."""
     store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)
-    report = json.dumps(calibration.report, sort_keys=True)
     sql = """
         INSERT INTO calibrations
             (project_id, kind, model, slope, intercept, most, pairs, others, report, calibrated_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
-    store.run(sql, *scope, *calibration[:5], report, calibration.calibrated_at)
+    store.run(sql, *scope, *curve, others, json.dumps(dict(report), sort_keys=True), now_ms)

@@ -88,7 +88,7 @@ def build_row(
         ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
         similarity=match.similarity, state=row.state, state_reason=ending.state_reason if ending else row.state_reason,
         kind=row.kind, is_regression=is_here and ending is not None and ending.is_regression,
-        project="" if is_here else row.path, sameness=match.evidence.sameness,
+        project="" if is_here else row.path, sameness=match.sameness,
         fixed_by=ending.fixed_by if ending else None, has_hidden_fix=ending is not None and ending.has_hidden_fix,
         original=ending.original if ending and is_here else None,
     )  # fmt: skip
@@ -325,7 +325,7 @@ def _passes(context: TriageContext, match: Match, *, is_refused: bool) -> bool:
     """Ask the gates of deduplication about a match, which without a judge object to little: it is not near enough, or a
     person has said that these two are no duplicates.
     """
-    option = Option(match.hit.row.number, match.strength, match.similarity, match.evidence.sameness)
+    option = Option(match.hit.row.number, match.strength, match.similarity, match.sameness)
     policy = TRIAGE._replace(min_similarity=context.inputs.similarity_threshold)
     return object_to(GateCase((option,), None, is_refused=is_refused), policy) is None
 
@@ -351,7 +351,7 @@ def _build(
     profile = profile_of(context.project.name.forge)
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
-        chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
+        chance_pairs=chance.pairs if chance else 0, quotes=matches[0].quotes if matches else (),
         labels=() if context.inputs.apply_labels else silent.labels,
         related=tuple(map(tell, related)), rivals=tuple(_rival_row(context, one) for one in rivals),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,

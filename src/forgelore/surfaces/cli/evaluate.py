@@ -13,7 +13,6 @@ from forgelore.surfaces.present.evaluate import (
     CalibrationData,
     EvaluationData,
     present_calibration,
-    present_decision,
     present_evaluation,
 )
 from forgelore.surfaces.present.text import clean, fit, number, table, width
@@ -111,7 +110,7 @@ def _cell(score: "Score", metric: str) -> str:
 def _print_decisions(context: Context, result: "Evaluation") -> None:
     if not result.decisions:
         return
-    groups = [(_GROUPS[group], present_decision(one)) for group, one in result.decisions.items()]
+    groups = [(_GROUPS[group], one) for group, one in result.decisions.items()]
     head = ["warned at", *(f"{name} ({number(one.duplicates + one.others)})" for name, one in groups)]
     rows = [
         [name, *("-" if one[at] is None else f"{one[at]:.3f}" for _, one in groups)] for at, name in enumerate(_DECIDED)
@@ -170,7 +169,7 @@ def _print_calibrated(context: Context, one: "Calibrated", *, is_dry: bool) -> N
         context.print(f"  {style.yellow('!')} the shipped chance is kept: {one.kept}")
     else:
         done = "would be used" if is_dry else "is used from now on"
-        error = f"off by {one.error:.3f} on items it had not seen"
+        error = f"off by {one.curve.calibration_error or 0:.3f} on items it had not seen"
         context.print(f"  {style.green('✓')} a chance fitted on {number(one.pairs)} pairs {done} ({error})")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from forgelore.surfaces.present.data import MISSING, Absence
 
 if TYPE_CHECKING:
-    from forgelore.api import AtThreshold, BadLine, Calibrated, DecisionScores, Evaluation, QueryResult, Score
+    from forgelore.api import BadLine, Calibrated, DecisionScores, Evaluation, QueryResult, Score
 
 Ends = tuple[float, float]
 
@@ -13,27 +13,6 @@ Ends = tuple[float, float]
 def _key(name: str) -> str:
     """`recall_at_10` is written as recall@10."""
     return name.replace("recall_at_", "recall@")
-
-
-class DecisionData(NamedTuple):
-    """What a warning at a threshold of similarity would have done. `recall@fa5`: of the duplicates, how many are named
-    rightly when at most 5 % of the others are flagged.
-    """
-
-    threshold: float
-    precision: float | None
-    recall: float | None
-    false_alarms: float | None
-    recall_at_fa1: float | None
-    recall_at_fa5: float | None
-    precision_at_prevalence: float | None
-    duplicates: int
-    others: int
-    prevalence: float | None
-
-    @staticmethod
-    def json_key(name: str) -> str:
-        return _key(name)
 
 
 class IntervalData(NamedTuple):
@@ -60,7 +39,7 @@ class ScoreData(NamedTuple):
     recall_at_20: float | None
     mrr: float | None
     ci95: IntervalData
-    decision: DecisionData | Absence | None = MISSING
+    decision: "DecisionScores | Absence | None" = MISSING
 
     @staticmethod
     def json_key(name: str) -> str:
@@ -79,34 +58,10 @@ class EvaluationData(NamedTuple):
     left_out: "list[BadLine]"
 
 
-class CurveData(NamedTuple):
-    """How chance follows strength from now on."""
-
-    source: str
-    slope: float
-    intercept: float
-    most: float
-    pairs: int
-    calibration_error: float | None
-
-
-class CalibratedData(NamedTuple):
-    """What was learned of one kind; `kept`: why the shipped chance stays, null where it does not."""
-
-    kind: str
-    pairs: int
-    others: int
-    items: int
-    found_first: int
-    thresholds: "list[AtThreshold]"
-    chance: CurveData
-    kept: str | None
-
-
 class CalibrationData(NamedTuple):
     project: str
     dry_run: bool
-    kinds: list[CalibratedData]
+    kinds: "list[Calibrated]"
 
 
 def present_evaluation(result: "Evaluation", *, missed: int | None) -> EvaluationData:
@@ -121,7 +76,7 @@ def present_evaluation(result: "Evaluation", *, missed: int | None) -> Evaluatio
     )
 
 
-def _score(score: "Score", decision: DecisionData | Absence | None) -> ScoreData:
+def _score(score: "Score", decision: "DecisionScores | Absence | None") -> ScoreData:
     """Every key is always there; nothing measured is null."""
     value = {metric: round(share, 4) for metric, share in score.values.items()}
     ends = {metric: (round(low, 4), round(high, 4)) for metric, (low, high) in score.ci95.items()}
@@ -131,42 +86,11 @@ def _score(score: "Score", decision: DecisionData | Absence | None) -> ScoreData
     )  # fmt: skip
 
 
-def _decision(result: "Evaluation", group: Literal["issue", "change", "golden"]) -> DecisionData | Absence | None:
+def _decision(result: "Evaluation", group: Literal["issue", "change", "golden"]) -> "DecisionScores | Absence | None":
     if not result.decisions:
         return MISSING
-    return present_decision(result.decisions[group]) if group in result.decisions else None
-
-
-def present_decision(one: "DecisionScores") -> DecisionData:
-    return DecisionData(
-        threshold=round(one.threshold, 4),
-        precision=_rounded(one.precision),
-        recall=_rounded(one.recall),
-        false_alarms=_rounded(one.false_alarms),
-        recall_at_fa1=_rounded(one.recall_at[0.01]),
-        recall_at_fa5=_rounded(one.recall_at[0.05]),
-        precision_at_prevalence=_rounded(one.precision_at_prevalence),
-        duplicates=one.duplicates,
-        others=one.others,
-        prevalence=_rounded(one.prevalence),
-    )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    return result.decisions.get(group)
 
 
 def present_calibration(project: str, found: "list[Calibrated]", *, is_dry: bool) -> CalibrationData:
-    return CalibrationData(project, is_dry, [_calibrated(one) for one in found])
-
-
-def _calibrated(one: "Calibrated") -> CalibratedData:
-    curve = one.curve
-    chance = CurveData(
-        curve.source, round(curve.slope, 4), round(curve.intercept, 4), round(curve.most, 4), curve.pairs,
-        _rounded(one.error),
-    )  # fmt: skip
-    return CalibratedData(
-        one.kind, one.pairs, one.others, one.items, one.found_first, list(one.thresholds), chance,
-        one.kept or None,
-    )  # fmt: skip
+    return CalibrationData(project, is_dry, found)

@@ -179,12 +179,12 @@ def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool)
     data = present_hit(found.hit, is_explained=is_explained, is_full_ref=is_full_ref)._replace(
         why=why(found),
         similarity=round(match.similarity, 4) if match else None,
-        sameness=match.evidence.sameness if match else None,
-        quotes=list(match.evidence.quotes) if match else [],
+        sameness=match.sameness if match else None,
+        quotes=list(match.quotes) if match else [],
     )
     if not is_explained:
         return data
-    features = match.evidence.features if match else None
+    features = match.features if match else None
     return data._replace(
         strength=round(match.strength, 4) if match else None,
         evidence=None if features is None else {name: round(value, 4) for name, value in features.items()},
@@ -206,14 +206,14 @@ def why(found: "SimilarHit", *, columns: int = _QUOTE_COLUMNS) -> str:
     hit, match = found
     words = f"both say: {', '.join(clean(word) for word in hit.words[:6])}" if hit.words else ""
     meaning = f"meaning {hit.vector_score:.2f}" if hit.vector_score is not None else ""
-    quotes = _quoted(match.evidence.quotes, columns) if match else ""
+    quotes = _quoted(match.quotes, columns) if match else ""
     return " · ".join(part for part in (words, meaning, quotes, _likeness(match)) if part)
 
 
 def _likeness(match: "Match | None") -> str:
     if match is None:
         return ""
-    return _SAME.get(match.evidence.sameness) or f"similarity {_rounded_down(match.similarity)}"
+    return _SAME.get(match.sameness) or f"similarity {_rounded_down(match.similarity)}"
 
 
 def _rounded_down(similarity: float) -> str:
