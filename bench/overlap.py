@@ -20,8 +20,7 @@ import apsw
 
 from forgelore.api import open_history
 from forgelore.compare.calibrate import build_sample, learn_boilerplate
-from forgelore.compare.lines import MAX_SHARERS, MIN_OVERLAP, find_shared
-from forgelore.compare.overlap import RECENT_DAYS
+from forgelore.compare.overlap import MAX_SHARERS, MIN_OVERLAP, RECENT_DAYS, find_shared
 from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.scoring import wilson
 from forgelore.model import ItemKey, PatchLines

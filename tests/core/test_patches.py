@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forgelore.compare.lines import MAX_SHARERS, find_shared, find_shared_pairs, is_contained, is_same_change
+from forgelore.compare.overlap import MAX_SHARERS, find_shared, find_shared_pairs, is_contained, is_same_change
 from forgelore.model import PatchLines
 from forgelore.text.patches import MAX_LINES, find_diff_paths, hash_line, normalise, read_diff, read_patch
 

@@ -28,9 +28,7 @@ MAX_RECORD_TYPES = 640
 
 # Rule -> what breaks it -> why it may, in a sentence. Names are written as in joints_known.txt.
 REASONS: dict[str, dict[str, str]] = {
-    "small module with one importer, beside it": {
-        "compare.lines": "The rule is pure, and is measured and proven by itself, without a store.",
-    },
+    "small module with one importer, beside it": {},
     "small folder": {
         "llm": "Language models and embedders stay apart, and two chapters say all there is to the first.",
     },

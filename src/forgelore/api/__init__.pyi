@@ -71,7 +71,6 @@ from forgelore.compare.evidence import Quote as Quote
 from forgelore.compare.overlap import Overlap as Overlap
 from forgelore.compare.overlap import OverlapFact as OverlapFact
 from forgelore.compare.overlap import OverlapGroup as OverlapGroup
-from forgelore.compare.overlap import OverlapPair as OverlapPair
 from forgelore.compare.rank import Match as Match
 from forgelore.compare.scoring import DecisionScores as DecisionScores
 from forgelore.compare.scoring import Score as Score

@@ -1,19 +1,30 @@
 """Rivals of a change: what others do to the same lines, issues and files, each a fact in words and never a number
 between 0 and 1.
 
-    lines of its diff    -> changes that remove the same lines (compare/lines)
+    lines of its diff    -> changes that remove the same lines
     issues that it closes -> changes that close one of them
     rare files           -> changes that touch the same ones
 
 Only current changes are named: open ones, and those that were closed at most `RECENT_DAYS` before. Works for a change
 that does not exist yet, from its diff or paths alone. Two changes by one author are listed, and nobody is warned of
 them: people split and stack their work.
+
+Two changes change the same lines where they share one line and overlap by at least `MIN_OVERLAP`, over the hashes of
+the lines that each removes (text/patches):
+
+    shared   lines that both remove, and that at most `MAX_SHARERS` changes remove: a licence header proves nothing
+    overlap  shared / sqrt(a * b), where a and b are how many lines each removes
+
+Measured on half of bitcoin's rival changes (bench/results/overlap.md); whoever quotes the lines of everybody else has a
+long patch, and overlaps with nobody.
 """
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
 from typing import Literal, NamedTuple
 
-from forgelore.compare.lines import SharedLines, find_shared, find_shared_pairs, is_contained, is_same_change
 from forgelore.model import PatchLines
 from forgelore.store.change_lines import (
     ChangeRow,
@@ -45,6 +56,57 @@ _WEIGHTS: dict[FactKind, float] = {
 # A small change whose few lines are in a sweeping one: true, and on ordinary changes as often as on rivals.
 _WEAK: frozenset[FactKind] = frozenset(["same_files", "already_merged"])
 
+MAX_SHARERS = 12
+MIN_OVERLAP = 0.2
+_CONTAINED = 0.8  # of a change's lines are in another one: it has nothing to add to that
+_ENOUGH = 3  # lines of a change; fewer are in another one by chance
+Shared = tuple[int, float]  # how many rare lines two changes both remove, and how much of the two that is
+
+
+def find_shared(mine: Collection[int], others: Mapping[int, Collection[int]]) -> dict[int, Shared]:
+    """Return item -> what it shares with these lines, of those that change the same lines."""
+    wanted = frozenset(mine)
+    common = {item_id: found for item_id, lines in others.items() if (found := wanted.intersection(lines))}
+    sharers = Counter(line for found in common.values() for line in found)
+    shared = {}
+    for item_id, found in common.items():
+        count = sum(sharers[line] < MAX_SHARERS for line in found)
+        if one := _shared(count, len(wanted), len(others[item_id])):
+            shared[item_id] = one
+    return shared
+
+
+def find_shared_pairs(removed: Mapping[int, Collection[int]]) -> dict[tuple[int, int], Shared]:
+    """Return (item, item) -> what they share, of every pair that changes the same lines; the lower item first."""
+    by_line: dict[int, list[int]] = {}
+    for item_id in sorted(removed):
+        for line in removed[item_id]:
+            by_line.setdefault(line, []).append(item_id)
+    counts: Counter[tuple[int, int]] = Counter()
+    for items in by_line.values():
+        if 1 < len(items) <= MAX_SHARERS:
+            counts.update(combinations(items, 2))
+    found = {pair: _shared(count, *(len(removed[item_id]) for item_id in pair)) for pair, count in counts.items()}
+    return {pair: shared for pair, shared in found.items() if shared}
+
+
+def _shared(count: int, mine: int, theirs: int) -> Shared | None:
+    overlap = count / math.sqrt(mine * theirs) if count else 0.0
+    return (count, overlap) if overlap >= MIN_OVERLAP else None
+
+
+def is_same_change(mine: PatchLines, theirs: PatchLines) -> bool:
+    """Tell whether two changes remove and add the same lines, and enough of them to say so."""
+    return mine == theirs and len(mine.removed) + len(mine.added) >= _ENOUGH
+
+
+def is_contained(mine: PatchLines, theirs: PatchLines) -> bool:
+    """Tell whether nearly all that a change removes and adds is removed and added by another one too."""
+    if len(mine.removed) + len(mine.added) < _ENOUGH:
+        return False
+    parts = ((mine.removed, theirs.removed), (mine.added, theirs.added))
+    return all(len({*one} & {*other}) >= _CONTAINED * len(one) for one, other in parts)
+
 
 class OverlapFact(NamedTuple):
     """What another change does as well, in words that have this one as their subject ("changes the same 3 lines as"),
@@ -55,6 +117,10 @@ class OverlapFact(NamedTuple):
     lead: str
     says: str
     many: int = 0  # lines, files or issues
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name == "lead" else name
 
 
 class Overlap(NamedTuple):
@@ -121,16 +187,14 @@ def is_current(row: ChangeRow, as_of: int) -> bool:
     return row.state == "open" or ended is None or ended >= as_of - _RECENT_MS
 
 
-def _compare(
-    mine: ChangeFacts, theirs: ChangeFacts, shared: SharedLines | None, rare: frozenset[str]
-) -> Overlap | None:
+def _compare(mine: ChangeFacts, theirs: ChangeFacts, shared: Shared | None, rare: frozenset[str]) -> Overlap | None:
     """Return what another change does as well; None where nothing is worth telling."""
     assert theirs.row is not None
     facts = [*_line_facts(mine, theirs, shared), *_issue_facts(mine, theirs), *_file_facts(mine, theirs, rare)]
     if not facts:
         return None
     facts.sort(key=lambda fact: -_WEIGHTS[fact.kind])
-    strength = sum(_WEIGHTS[fact.kind] for fact in facts) + (shared.overlap if shared else 0.0)
+    strength = sum(_WEIGHTS[fact.kind] for fact in facts) + (shared[1] if shared else 0.0)
     is_same_author = _is_same_author(mine.row, theirs.row)
     is_rival = not is_same_author and (shared is not None or any(fact.kind not in _WEAK for fact in facts))
     return Overlap(theirs.row, tuple(facts), is_same_author, is_rival, strength)
@@ -142,7 +206,7 @@ def _is_same_author(mine: ChangeRow | None, theirs: ChangeRow) -> bool:
     return mine.author.lower() == theirs.author.lower()
 
 
-def _line_facts(mine: ChangeFacts, theirs: ChangeFacts, shared: SharedLines | None) -> list[OverlapFact]:
+def _line_facts(mine: ChangeFacts, theirs: ChangeFacts, shared: Shared | None) -> list[OverlapFact]:
     assert theirs.row is not None
     if mine.row and mine.row.head_sha and mine.row.head_sha == theirs.row.head_sha:
         return [OverlapFact("same_commit", "ends in the same commit as", "ends in the same commit")]
@@ -154,8 +218,9 @@ def _line_facts(mine: ChangeFacts, theirs: ChangeFacts, shared: SharedLines | No
         return [OverlapFact("same_change", "makes the same change as", "makes the same change", many)]
     if shared is None:
         return []
-    says = f"changes the same {shared.lines:,} lines" if shared.lines > 1 else "changes the same line"
-    return [OverlapFact("same_lines", f"{says} as", says, shared.lines)]
+    many = shared[0]
+    says = f"changes the same {many:,} lines" if many > 1 else "changes the same line"
+    return [OverlapFact("same_lines", f"{says} as", says, many)]
 
 
 def _issue_facts(mine: ChangeFacts, theirs: ChangeFacts) -> list[OverlapFact]:
@@ -181,22 +246,17 @@ def _file_facts(mine: ChangeFacts, theirs: ChangeFacts, rare: frozenset[str]) ->
     return [OverlapFact("same_files", f"{says} as", says, count)]
 
 
-class OverlapPair(NamedTuple):
-    """An open change, and another one with what it does as well."""
-
-    change: ChangeRow
-    overlap: Overlap
-
-
 class OverlapGroup(NamedTuple):
-    """Changes of several people that do the same, newest first, and the pairs among them, strongest first."""
+    """Changes of several people that do the same, newest first, and the pairs among them, strongest first: an open
+    change, and another one with what it does as well.
+    """
 
     changes: tuple[ChangeRow, ...]
-    pairs: tuple[OverlapPair, ...]
+    pairs: tuple[tuple[ChangeRow, Overlap], ...]
 
     @property
     def strength(self) -> float:
-        return self.pairs[0].overlap.strength
+        return self.pairs[0][1].strength
 
 
 def find_groups(store: Store, project_id: int, *, as_of: int) -> list[OverlapGroup]:
@@ -235,8 +295,8 @@ def _group(current: Mapping[int, ChangeRow], pairs: Iterable[tuple[int, int, Ove
         members.update(dict.fromkeys(together, together))
     groups = []
     for together in {id(one): one for one in members.values()}.values():
-        its = [OverlapPair(current[one], overlap) for one, _, overlap in kept if one in together]
-        its.sort(key=lambda pair: (-pair.overlap.strength, -pair.change.number, -pair.overlap.change.number))
+        its = [(current[one], overlap) for one, _, overlap in kept if one in together]
+        its.sort(key=lambda pair: (-pair[1].strength, -pair[0].number, -pair[1].change.number))
         rows = sorted((current[one] for one in together), key=lambda row: -row.number)
         groups.append(OverlapGroup(tuple(rows), tuple(its)))
     return sorted(groups, key=lambda group: (-group.strength, -group.changes[0].number))

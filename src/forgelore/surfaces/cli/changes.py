@@ -89,8 +89,8 @@ def _print_groups(context: Context, answer: "OverlapAnswer") -> None:
         context.print("")
         rows = [_cells(context, answer, row) for row in group.changes]
         context.print(*table(rows, grow=3, spare=(1,), columns=width()))
-        for pair in group.pairs:
-            sentence = f"{answer.ref(pair.change)} {say_overlap(pair.overlap, answer.ref(pair.overlap.change))}"
+        for change, overlap in group.pairs:
+            sentence = f"{answer.ref(change)} {say_overlap(overlap, answer.ref(overlap.change))}"
             context.print(f"  {context.style.dim(sentence)}")
     _print_rest(context, answer.total - len(answer.groups))
 

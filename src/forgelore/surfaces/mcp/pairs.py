@@ -85,9 +85,9 @@ def answer_overlaps(found: "OverlapAnswer") -> ToolAnswer:
     lines = [f"{_describe_change(found, one.change)}: it {_say_facts(one)}" for one in found.overlaps]
     for group in found.groups:
         lines += [
-            f"{_describe_change(found, pair.change)} {say_overlap(pair.overlap, found.ref(pair.overlap.change))}"
-            f" ({pair.overlap.change.state}, @{pair.overlap.change.author})"
-            for pair in group.pairs
+            f"{_describe_change(found, change)} {say_overlap(overlap, found.ref(overlap.change))}"
+            f" ({overlap.change.state}, @{overlap.change.author})"
+            for change, overlap in group.pairs
         ]
     return answer_rows("overlaps", lines, 0, len(lines), notes=found.warnings)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.surfaces.present.text import format_ms
 
 if TYPE_CHECKING:
-    from forgelore.api import ChangeRow, Overlap, OverlapAnswer
+    from forgelore.api import ChangeRow, Overlap, OverlapAnswer, OverlapFact
 
 
 class ChangeData(NamedTuple):
@@ -20,16 +20,6 @@ class ChangeData(NamedTuple):
     closed_at: str | None
 
 
-class OverlapFactData(NamedTuple):
-    """What two changes both do: a name for programs, words for people ("changes the same 3 lines"), how `many` lines,
-    files or issues that are.
-    """
-
-    kind: str
-    says: str
-    many: int
-
-
 class OverlapPairData(NamedTuple):
     """Two changes by their refs, and the facts, the strongest first. `ref` null: the change does not exist yet.
     `is_same_author`: both are by one person, so that nobody is warned.
@@ -37,7 +27,7 @@ class OverlapPairData(NamedTuple):
 
     ref: str | None
     other: str
-    facts: list[OverlapFactData]
+    facts: "list[OverlapFact]"
     is_same_author: bool
     sentence: str
 
@@ -73,7 +63,7 @@ def present_overlaps(answer: "OverlapAnswer") -> OverlapData:
         groups = [
             OverlapGroupData(
                 [_present_change(answer, row) for row in group.changes],
-                [_present_pair(answer, answer.ref(pair.change), pair.overlap) for pair in group.pairs],
+                [_present_pair(answer, answer.ref(change), overlap) for change, overlap in group.pairs],
             )
             for group in answer.groups
         ]
@@ -86,9 +76,8 @@ def _present_change(answer: "OverlapAnswer", row: "ChangeRow") -> ChangeData:
 
 
 def _present_pair(answer: "OverlapAnswer", ref: str | None, one: "Overlap") -> OverlapPairData:
-    facts = [OverlapFactData(fact.kind, fact.says, fact.many) for fact in one.facts]
     other = answer.ref(one.change)
-    return OverlapPairData(ref, other, facts, one.is_same_author, say_overlap(one, other))
+    return OverlapPairData(ref, other, list(one.facts), one.is_same_author, say_overlap(one, other))
 
 
 def say_overlap(one: "Overlap", other: str) -> str:
