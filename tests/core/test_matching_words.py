@@ -66,11 +66,11 @@ def test_a_stem_begins_as_its_word_does(size):
     stems = TABLE.stems(" ".join(words))
     assert len(stems) == len(words)
     for word, stem in zip(words, stems, strict=True):
-        assert any(word.startswith(letters) for letters in build_beginnings([stem], 1).letters), (word, stem)
+        assert any(word.startswith(letters) for letters in build_beginnings([stem])), (word, stem)
 
 
 def test_words_that_begin_otherwise_are_passed_over():
-    beginnings = build_beginnings(["wallet"], 1)
+    beginnings = build_beginnings(["wallet"])
     found = find_matching_words("The Wallet, a wallaby, swallows", beginnings, TABLE.tokens, TABLE.stems)
     assert [token for token in found if token[1]] == [(4, 10, "wallet"), (14, 21, "wallabi")]
     assert find_letters("a wall, walls and swallows", beginnings) == [2, 8, 19]

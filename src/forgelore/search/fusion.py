@@ -145,13 +145,6 @@ _MANY_PIECES, _MIN_PIECE = 3, 3  # non-mandatory-script-verify, but neither end-
 _MANY_DIGITS = 3  # CVE-2020-8840 is a code, 32-bit is not
 
 
-class ListWeights(NamedTuple):
-    """What each list counts; together 2, so that the fused scores of all queries have one scale."""
-
-    words: float = 1.0
-    vectors: float = 1.0
-
-
 class WeighedWord(NamedTuple):
     """A word of a query, how much it tells, and whether any document holds it."""
 
@@ -164,15 +157,17 @@ class WeighedWord(NamedTuple):
 _NOTHING = WeighedWord("", 0.0, is_exact=False)
 
 
-def weigh_lists(words: Sequence[WeighedWord]) -> ListWeights:
-    """Return what each list counts. Words that no document holds say nothing: the words' list cannot find them."""
+def weigh_lists(words: Sequence[WeighedWord]) -> tuple[float, float]:
+    """Return what the lists of words and of vectors count; together 2, so that the fused scores of all queries have one
+    scale. Words that no document holds say nothing: the words' list cannot find them.
+    """
     known = [word for word in words if word.is_known]
     total = sum(word.weight for word in known)
     exact = sum(word.weight for word in known if word.is_exact) / total if total else 0.0
     exact *= exact
     by_words, by_meaning = 1.0, max(_MIN, 1 - exact)
     scale = 2 / (by_words + by_meaning)
-    return ListWeights(by_words * scale, by_meaning * scale)
+    return by_words * scale, by_meaning * scale
 
 
 def with_numbered_names(words: Sequence[WeighedWord]) -> list[WeighedWord]:

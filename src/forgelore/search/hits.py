@@ -9,7 +9,6 @@ from forgelore.search.ftsquery import Word, without_stops
 from forgelore.search.fusion import (
     FLOOR,
     Fused,
-    ListWeights,
     WeighedWord,
     is_exact,
     name_fits,
@@ -130,7 +129,7 @@ class WeighedQuery(NamedTuple):
     """The words of a query with what they tell, and what each list counts."""
 
     words: tuple[WeighedWord, ...]
-    lists: ListWeights
+    lists: tuple[float, float]
     literal: str | None  # the one identifier that the query is
     documents: int  # among which it is asked, about
 

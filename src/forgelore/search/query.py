@@ -305,8 +305,8 @@ def find_known_items(
         if ref.number and profile_of(project.name.forge).numbering == "shared":
             ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
     rows = load_known(store, ref, project_ids) if ref.number <= _LARGEST else []
-    live = [row for row in rows if not row.is_deleted]
-    documents = tuple(row.document_id for row in live if row.document_id is not None)
+    live = [document_id for is_deleted, document_id in rows if not is_deleted]
+    documents = tuple(document_id for document_id in live if document_id is not None)
     if documents:
         return KnownItems(documents, f"{shown} names {_items(len(documents))} at the top", shown)
     if live:

@@ -23,7 +23,7 @@ from forgelore.errors import EmbeddingFailed, InvalidValue, LoreError, StoreErro
 from forgelore.index.cleaning import build_chunks
 from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.ftsquery import Word, build_and, is_too_long, join_groups, parse_words
-from forgelore.search.fusion import Fused, ListWeights, fuse
+from forgelore.search.fusion import Fused, fuse
 from forgelore.search.hits import (
     Hit,
     WeighedQuery,
@@ -246,7 +246,7 @@ def _rescore(
     return found._replace(fused=[*best, *found.fused[RESCORED:]], lists=lists)
 
 
-def fuse_lists(lists: RankedLists, weights: ListWeights) -> list[Fused]:
+def fuse_lists(lists: RankedLists, weights: tuple[float, float]) -> list[Fused]:
     return fuse(lists.as_ranked(), weights=weights, k=FUSION_K)
 
 

@@ -43,13 +43,6 @@ _RAGGED = 30  # characters given up at most for a cut between words
 Spelling = tuple[str, int]  # how a word begins, which word
 
 
-class Prefixes(NamedTuple):
-    """The letters that words begin with which may be wanted, and how many words stand side by side at most."""
-
-    letters: tuple[str, ...]
-    longest: int
-
-
 class WordMatch(NamedTuple):
     """Stems that stand side by side; the last may be a prefix."""
 
@@ -76,7 +69,8 @@ class HighlightQuery(NamedTuple):
     tokenize: Callable[[str], list[str]]
     heads: _Heads  # what is wanted by its first stem
     prefixes: _Prefixes  # words that are a single prefix
-    beginnings: Prefixes
+    beginnings: tuple[str, ...]  # the letters with which words begin that may be wanted
+    longest: int  # how many words stand side by side at most
     spellings: tuple[Spelling, ...]  # of words that a text may write in pieces
     has_special: bool  # something that C++, C#, .NET and their like may be found by
 
@@ -96,7 +90,8 @@ def build_highlight_query(asked: Sequence[Word], tokenize: Callable[[str], list[
     parts = {head[:_HEAD] for head in (*heads, *prefixes)}
     has_special = bool(prefixes) or any(map(may_be_special, heads))
     spellings = tuple(_spellings(heads, prefixes))
-    return HighlightQuery(words, tokenize, heads, prefixes, build_beginnings(parts, longest), spellings, has_special)
+    beginnings = build_beginnings(parts)
+    return HighlightQuery(words, tokenize, heads, prefixes, beginnings, longest, spellings, has_special)
 
 
 def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, around: int = 0) -> Snippet:
@@ -190,7 +185,7 @@ def find_marks(text: str, tokens: Sequence[Token], wanted: HighlightQuery) -> li
 
 def find_tokens(text: str, tokenize: Callable[[str], list[Token]], wanted: HighlightQuery) -> list[Token]:
     """Return the tokens that `find_marks` needs to see; `tokenize` gives all of a text."""
-    return find_matching_words(text, wanted.beginnings, tokenize, wanted.tokenize)
+    return find_matching_words(text, wanted.beginnings, tokenize, wanted.tokenize, longest=wanted.longest)
 
 
 def matched_words(marks: Iterable[MarkedSpan], wanted: HighlightQuery) -> list[str]:
@@ -211,7 +206,7 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: HighlightQuery) -> I
         for run in word.runs:
             yield from ((*match.span(), place) for match in re.finditer(re.escape(run), text, re.IGNORECASE))
     heads, prefixes = wanted.heads, wanted.prefixes
-    if not wanted.beginnings.letters:
+    if not wanted.beginnings:
         return
     stems = [stem for _, _, stem in tokens]
     for first, last, place in _find_stems(stems, heads, prefixes):
@@ -286,7 +281,7 @@ def _find_identifiers(text: str, fields: list[tuple[int, int]], wanted: Highligh
     known: dict[str, set[int]] = {}
     for word in identifiers(" ".join(text[start:end] for start, end in fields)):
         terms = word_terms(word)
-        if any(part.startswith(wanted.beginnings.letters) for part in " ".join(terms).split()):
+        if any(part.startswith(wanted.beginnings) for part in " ".join(terms).split()):
             known[word] = {place for each in terms for place in _places_of(each, wanted)}
     if any(known.values()):
         for start, end in fields:
@@ -294,7 +289,7 @@ def _find_identifiers(text: str, fields: list[tuple[int, int]], wanted: Highligh
                 yield from ((*match.span(), place) for place in known.get(match[0], ()))
 
 
-def _fields_with(text: str, beginnings: Prefixes) -> list[tuple[int, int]]:
+def _fields_with(text: str, beginnings: tuple[str, ...]) -> list[tuple[int, int]]:
     """Return where such letters stand, from blank to blank: no identifier reaches further, and most texts have few."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters grow when they are folded, and offsets with them
@@ -402,7 +397,7 @@ _LETTERS = 3
 _TAIL = 1  # letters at the end of a long stem that its word may not have
 
 
-def build_beginnings(stems: Iterable[str], longest: int) -> Prefixes:
+def build_beginnings(stems: Iterable[str]) -> tuple[str, ...]:
     """Return how words begin whose stem is one of these, or a longer one.
 
     The stemmer leaves the first three letters as they are, but for a y that it may have made an i: said -> sai <- say.
@@ -412,16 +407,16 @@ def build_beginnings(stems: Iterable[str], longest: int) -> Prefixes:
         for stem in stems
         for letters in product(*("iy" if letter in "iy" else letter for letter in stem[:_LETTERS]))
     }
-    return Prefixes(tuple(sorted(found)), longest)
+    return tuple(sorted(found))
 
 
 @lru_cache(maxsize=4)  # words and identifiers of a text are looked for one after the other
-def find_letters(lowered: str, beginnings: Prefixes) -> list[int]:
+def find_letters(lowered: str, beginnings: tuple[str, ...]) -> list[int]:
     """Return where such letters stand, in order, inside of words too. (`str.find` for each takes half the time of a
     pattern for all.)
     """
     places = []
-    for letters in beginnings.letters:
+    for letters in beginnings:
         place = lowered.find(letters)
         while place >= 0:
             places.append(place)
@@ -430,10 +425,11 @@ def find_letters(lowered: str, beginnings: Prefixes) -> list[int]:
 
 
 def find_matching_words(
-    text: str, beginnings: Prefixes, tokenize: Callable[[str], list[Token]], stems: Callable[[str], list[str]]
-) -> list[Token]:
-    """Return the tokens that can match, and those behind them that belong to a phrase; all, where a text is not ASCII:
-    what letters look like without their accents only the tokenizer knows.
+    text: str, beginnings: tuple[str, ...], tokenize: Callable[[str], list[Token]], stems: Callable[[str], list[str]],
+    *, longest: int = 1,
+) -> list[Token]:  # fmt: skip
+    """Return the tokens that can match, and those behind them that belong to a phrase of at most `longest` words; all,
+    where a text is not ASCII: what letters look like without their accents only the tokenizer knows.
     """
     if not text.isascii():
         return tokenize(text)
@@ -445,9 +441,9 @@ def find_matching_words(
             continue
         if start >= behind:
             spans += [_GAP[:2], (start, behind := _end_of_word(lowered, start))]
-        if beginnings.longest > 1:
+        if longest > 1:
             following = _WORD.finditer(lowered, _end_of_word(lowered, start))
-            for word in islice(following, beginnings.longest - 1):
+            for word in islice(following, longest - 1):
                 if word.start() >= behind:
                     spans.append(word.span())
                     behind = word.end()

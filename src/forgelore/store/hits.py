@@ -215,14 +215,9 @@ def load_subject(store: Store, item_id: int) -> Subject:
     return Subject(*row)
 
 
-class KnownRow(NamedTuple):
-    item_id: int
-    is_deleted: int
-    document_id: int | None  # None: not indexed
-
-
-def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[KnownRow]:
-    """Return the items of that number or tag in these projects (none: in all): live ones first, issues before changes.
+def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[tuple[bool, int | None]]:
+    """Return whether it was deleted, and its document (None: not indexed), of each item of that number or tag in these
+    projects (none: in all): live ones first, issues before changes.
 
     Releases are known by their tag alone; the numbers they have are the forge's own, and nobody sees them.
     """
@@ -231,14 +226,14 @@ def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[
     named = "i.kind = 'release' AND i.tag = ?" if ref.tag else "i.kind <> 'release' AND i.number = ?"
     kind = "" if ref.tag or ref.kind is None else "AND i.kind = ?"
     sql = f"""
-        SELECT i.id, i.deleted_at IS NOT NULL, d.id
+        SELECT i.deleted_at IS NOT NULL, d.id
         FROM items i
         LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
         WHERE {within} AND {named} {kind} AND {visible(store, "i")}
-        ORDER BY 2, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END, i.project_id
+        ORDER BY 1, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END, i.project_id
     """
     given = (*project_ids, ref.tag or ref.number, *((ref.kind,) if kind else ()))
-    return [KnownRow._make(row) for row in store.rows(sql, *given)]
+    return [(bool(is_deleted), document_id) for is_deleted, document_id in store.rows(sql, *given)]
 
 
 def load_permitted(store: Store, allowed: Allowed, document_ids: tuple[int, ...]) -> set[int]:
