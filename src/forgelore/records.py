@@ -248,3 +248,18 @@ class KnownConversation(NamedTuple):
     updated_at: int | None
     comment_count: int | None
     sizes: dict[str, int]  # notes of each thread
+
+
+class OutcomeTally(NamedTuple):
+    """What came of the reports of one version of the program. `looked`: items; `commented`: of those, with a comment;
+    `missed` are duplicates whose original it did not name, also where it said nothing.
+    """
+
+    version: str
+    looked: int
+    commented: int
+    success: int
+    assist: int
+    noise: int
+    missed: int
+    open: int

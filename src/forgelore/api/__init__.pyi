@@ -145,6 +145,7 @@ from forgelore.ports.progress import Watcher as Watcher
 from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
 from forgelore.profiles import NAMING as NAMING
 from forgelore.records import LaneAnswer as LaneAnswer
+from forgelore.records import OutcomeTally as OutcomeTally
 from forgelore.search.hits import Hit as Hit
 from forgelore.search.query import SearchMode as SearchMode
 from forgelore.search.run import SearchAnswer as SearchAnswer
@@ -185,6 +186,8 @@ from forgelore.triage.events import Event as Event
 from forgelore.triage.events import Inputs as Inputs
 from forgelore.triage.events import parse_event as parse_event
 from forgelore.triage.events import parse_inputs as parse_inputs
+from forgelore.triage.health_log import HealthEntry as HealthEntry
+from forgelore.triage.health_log import HealthLog as HealthLog
 from forgelore.triage.intake import Coverage as Coverage
 from forgelore.triage.item import TriageOutcome as TriageOutcome
 from forgelore.triage.item import TriageResult as TriageResult

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.api.options import renamed, warn_renamed
 from forgelore.app import App
 from forgelore.browse.refs import find_item
-from forgelore.errors import InvalidValue
+from forgelore.errors import InvalidValue, NotFound
 from forgelore.model import Project
 from forgelore.search.retriever import Retriever
 from forgelore.store.hits import load_subject
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Watcher
     from forgelore.triage.bot import BotResult
     from forgelore.triage.events import Event
+    from forgelore.triage.health_log import HealthLog
     from forgelore.triage.replay import Replay
 
 
@@ -92,6 +93,21 @@ class Triage:
         )  # fmt: skip
         kinds: tuple[Kind, ...] = (kind,) if kind else ("issue", "change")
         return replay(context, start, end, kinds=kinds, watcher=watcher, should_stop=self._app.stop.is_set)
+
+    def report(self, project: str | None = None, *, branch: str | None = None) -> "HealthLog":
+        """Return how the bot of a project has been doing: its last runs, and what came of what it said, by version of
+        the bot. It is read from the branch that holds the bot's index.
+        """
+        from forgelore.api.fetch import name_on_forge
+        from forgelore.triage.health_log import FILE, parse_botlog
+
+        name = self._app.require_project(None).name if project is None else name_on_forge(self._app, project)
+        forge, branch = self._app.forge(name), branch or Inputs().index_branch
+        text = forge.fetch_text(forge.fetch_project(name), FILE, branch=branch, max_chars=1_000_000)
+        if text is None:
+            hint = "the bot's first run writes it (docs/triage/README.md); for another branch: --index-branch NAME"
+            raise NotFound(f"{name} has no {FILE} on the branch {branch}", hint=hint)
+        return parse_botlog(text)
 
     @renamed
     def handle_event(

@@ -6,7 +6,7 @@ comment names the other.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -51,6 +51,8 @@ class ForgeClosings(Protocol):
         """Take labels off an item; those that it has not are left out."""
         ...
 
-    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
-        """Return how many people have reacted to a comment; 0 when it is gone."""
+    def count_reactions(
+        self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
+    ) -> int:
+        """Return how many people have reacted to a comment, with `only` by a thumb down; 0 when it is gone."""
         ...

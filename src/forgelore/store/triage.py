@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from forgelore.model import ItemKey, Kind
+from forgelore.records import OutcomeTally
 from forgelore.store.database import Store
 from forgelore.store.documents import remove_documents
 from forgelore.store.items import load_ids
@@ -22,23 +23,120 @@ class StoredReport(NamedTuple):
     similarity: float | None = None
     comment_url: str | None = None
     shown: tuple[int, ...] = ()
+    version: str = ""  # of the program that looked
 
 
 def load_report(store: Store, item_id: int) -> StoredReport | None:
     row = store.row(f"SELECT {', '.join(StoredReport._fields)} FROM triage_reports WHERE item_id = ?", item_id)
-    return StoredReport._make((*row[:-1], tuple(map(int, filter(None, row[-1].split(",")))))) if row else None
+    if row is None:
+        return None
+    *rest, shown, version = row
+    return StoredReport._make((*rest, _parse_numbers(shown), version))
+
+
+def _parse_numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, filter(None, text.split(","))))
+
+
+def _write_numbers(numbers: Collection[int]) -> str:
+    """(12, 34) -> ",12,34,": a number is found by LIKE '%,12,%'."""
+    return f",{','.join(map(str, numbers))}," if numbers else ""
 
 
 def save_report(store: Store, project_id: int, item_id: int, report: StoredReport) -> None:
     names = StoredReport._fields
     marks = ", ".join("?" * (2 + len(names)))
-    shown = f",{','.join(map(str, report.shown))}," if report.shown else ""
     sql = f"""
         INSERT INTO triage_reports (item_id, project_id, {", ".join(names)})
         VALUES ({marks})
         ON CONFLICT (item_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
     """
-    store.run(sql, item_id, project_id, *report[:-1], shown)
+    *rest, shown, version = report
+    store.run(sql, item_id, project_id, *rest, _write_numbers(shown), version)
+
+
+class PendingReport(NamedTuple):
+    """A report of which nobody knows yet what came of it, with its item as it is now."""
+
+    item_id: int
+    kind: Kind
+    number: int
+    state: str | None
+    author: str | None
+    is_commented: bool
+    shown: tuple[int, ...]
+
+    @property
+    def key(self) -> ItemKey:
+        return ItemKey(self.kind, self.number)
+
+
+def load_pending_reports(
+    store: Store, project_id: int, *, checked_before: int, looked_after: int, limit: int
+) -> list[PendingReport]:
+    """Return reports whose items have ended, then open ones with a comment that is young, those asked longest ago
+    first. Of an item that was opened again nobody knows any more.
+    """
+    reopened = """
+        UPDATE triage_reports
+        SET came_of = NULL
+        WHERE project_id = ? AND came_of NOTNULL AND rejected = ''
+          AND item_id IN (SELECT id FROM items WHERE state = 'open')
+    """
+    store.run(reopened, project_id)
+    sql = """
+        SELECT r.item_id, i.kind, i.number, i.state, i.author, r.comment_url NOTNULL, r.shown
+        FROM triage_reports r
+        JOIN items i ON i.id = r.item_id
+        WHERE r.project_id = ? AND r.came_of IS NULL AND i.deleted_at IS NULL
+          AND (i.state <> 'open'
+            OR (r.comment_url NOTNULL AND coalesce(r.checked_at, 0) < ? AND r.looked_at >= ?))
+        ORDER BY i.state = 'open', coalesce(r.checked_at, 0), r.looked_at DESC
+        LIMIT ?
+    """
+    rows = store.rows(sql, project_id, checked_before, looked_after, limit)
+    return [PendingReport._make((*row[:5], bool(row[5]), _parse_numbers(row[6]))) for row in rows]
+
+
+def save_outcome(
+    store: Store, item_id: int, came_of: str | None, *, now_ms: int, rejected: Collection[int] = ()
+) -> None:
+    """Save what came of a report; None where nobody has decided. `rejected` is not named there again."""
+    sql = """
+        UPDATE triage_reports
+        SET came_of = ?, checked_at = ?, rejected = CASE WHEN ? <> '' THEN ? ELSE rejected END
+        WHERE item_id = ?
+    """
+    numbers = _write_numbers(rejected)
+    store.run(sql, came_of, now_ms, numbers, numbers, item_id)
+
+
+def load_rejected(store: Store, item_id: int) -> tuple[int, ...]:
+    """Return the numbers of what people did not want to see named below an item."""
+    return _parse_numbers(store.value("SELECT rejected FROM triage_reports WHERE item_id = ?", item_id) or "")
+
+
+def tally_outcomes(store: Store, project_id: int) -> tuple[OutcomeTally, ...]:
+    """Return the outcomes of each version, the newest first."""
+    sql = """
+        SELECT version, count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
+            count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
+            count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
+        FROM triage_reports
+        WHERE project_id = ?
+        GROUP BY version
+        ORDER BY max(looked_at) DESC
+    """
+    return tuple(OutcomeTally._make(row) for row in store.rows(sql, project_id))
+
+
+def load_calibrated_pairs(store: Store, project_id: int) -> int:
+    """Return how many known duplicates there were when the bot last calibrated itself."""
+    return store.value("SELECT calibrated_pairs FROM triage_projects WHERE project_id = ?", project_id) or 0
+
+
+def save_calibrated_pairs(store: Store, project_id: int, pairs: int) -> None:
+    store.run("UPDATE triage_projects SET calibrated_pairs = ? WHERE project_id = ?", pairs, project_id)
 
 
 def load_first_run(store: Store, project_id: int) -> int | None:

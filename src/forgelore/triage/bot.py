@@ -10,6 +10,7 @@ In split mode a reader without rights looks, may ask a judge, and writes a judge
 what takes a warning away.
 """
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,26 +18,28 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from forgelore.compare.calibrate import build_sample, learn_boilerplate
+from forgelore.compare.calibrate import MAX_PAIRS, MIN_PAIRS, build_sample, calibrate, learn_boilerplate
 from forgelore.compare.shipped import VERSION
 from forgelore.dedupe.detect_new import SAID_NOTHING, Detection, detect_new
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge
-from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, format_error
+from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Stopped, format_error
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports.forge import ConversationLocked, Forge, IndexBranch
 from forgelore.ports.progress import Watcher
-from forgelore.store.calibration import forget_outdated
+from forgelore.store.calibration import forget_outdated, load_duplicates
 from forgelore.store.items import load_ids
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.triage import (
     StoredReport,
     forget_items,
     forget_project,
+    load_calibrated_pairs,
     load_first_run,
     load_labels_learned,
     load_report,
     load_unseen,
+    save_calibrated_pairs,
     save_first_run,
     save_labels_learned,
     save_report,
@@ -71,13 +74,16 @@ from forgelore.triage.item import (
     without_warning,
 )
 from forgelore.triage.labels import learn_labels
+from forgelore.triage.outcomes import collect_outcomes
 from forgelore.triage.posting import Posted, post_report, write_patiently
 from forgelore.triage.readers import why_not_indexed_from
 from forgelore.triage.waiting import WaitingItems
+from forgelore.version import __version__
 
 FIRST = 120  # strengths of a kind that a position needs
 SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
 _GROWTH = 1.1  # of the labelled items before their labels are learned again
+_MORE_PAIRS = 1.2  # of the known duplicates before the bot calibrates itself again
 
 
 def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
@@ -104,7 +110,29 @@ def learn_more(
             trusted = learn_labels(context.retriever, context.project_id, kind, watcher=watcher)
             if trusted:
                 notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
+    if is_thorough and not is_late() and _has_new_pairs(context):
+        notes += _calibrate(context, is_late=is_late, watcher=watcher)
     return notes
+
+
+def _has_new_pairs(context: TriageContext) -> bool:
+    """Tell whether people have marked enough duplicates since the bot last calibrated itself, and note how many."""
+    store, project_id = context.store, context.project_id
+    pairs = sum(len(load_duplicates(store, project_id, kind, limit=MAX_PAIRS)) for kind in KINDS)
+    if pairs < max(MIN_PAIRS, _MORE_PAIRS * load_calibrated_pairs(store, project_id)):
+        return False
+    with store.transaction():
+        save_calibrated_pairs(store, project_id, pairs)
+    return True
+
+
+def _calibrate(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None) -> list[str]:
+    with contextlib.suppress(Stopped):  # what was calibrated before stays
+        found = calibrate(
+            context.retriever, context.project_id, watcher=watcher, should_stop=is_late, now_ms=context.now_ms
+        )
+        return [f"calibrated on {one.pairs} known duplicate {one.kind}s" for one in found if not one.kept]
+    return []
 
 
 def _has_grown(context: TriageContext, kind: str) -> bool:
@@ -131,7 +159,7 @@ def build_stored(
     if before is not None and before.comment_url and (posted is None or posted.action == "nothing"):
         url, shown = before.comment_url, before.shown
     return StoredReport(
-        now_ms, triaged.content_hash, triaged.outcome, triaged.first_number, triaged.similarity, url, shown
+        now_ms, triaged.content_hash, triaged.outcome, triaged.first_number, triaged.similarity, url, shown, __version__
     )
 
 
@@ -250,6 +278,9 @@ class BotRun:
             self._catch_up(first_run - _SLACK_MS)
         with ProblemCollector(self.outcome):
             self._let_wait(event)
+        if event.task == "catch_up" and not self.bot.is_dry:
+            with ProblemCollector(self.outcome):
+                collect_outcomes(self.context, self.bot.forge, budget=self._budget, now_ms=self.bot.forge_ms())
         if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
             with ProblemCollector(self.outcome):
                 self._drop_missing()

@@ -8,6 +8,7 @@ the project's newest items (`lag`).
 import json
 from typing import Any, NamedTuple
 
+from forgelore.records import OutcomeTally
 from forgelore.text.dates import ago, format_ms
 
 FILE = "health.json"
@@ -16,26 +17,32 @@ PATIENCE_MS = 7 * 86_400_000
 FILED_SLACK_MS = 2 * 3_600_000  # a new item starts a run, which may wait for others
 CHANGED_SLACK_MS = 2 * 86_400_000  # a comment starts none, and the daily run may be late
 _VERSION = 1
+_MAX_VERSIONS = 20
 
 
 class HealthEntry(NamedTuple):
+    """One run of the bot: when, for which event, and what went wrong."""
+
     at: int
     event: str
     problem: str = ""  # empty: it did all it should
 
 
 class HealthLog(NamedTuple):
+    """How a bot has been doing, and what came of what it said."""
+
     runs: tuple[HealthEntry, ...] = ()  # oldest first
     last_success: int | None = None
     failing_since: int | None = None
     known: int = 0
     total: int | None = None
+    outcomes: tuple[OutcomeTally, ...] = ()  # of each version, the newest first
 
     def plus(self, run: HealthEntry, *, known: int, total: int | None) -> "HealthLog":
         is_good = not run.problem
         return HealthLog(
             (*self.runs, run)[-KEPT:], run.at if is_good else self.last_success,
-            None if is_good else self.failing_since or run.at, known, total,
+            None if is_good else self.failing_since or run.at, known, total, self.outcomes,
         )  # fmt: skip
 
     def complaint(self, now_ms: int) -> str:
@@ -62,7 +69,10 @@ def lag(pushed_at: int, *, filed_at: int | None, changed_at: int | None) -> int:
 
 
 def build_botlog(log: HealthLog) -> str:
-    data = {"version": _VERSION, **log._asdict(), "runs": [run._asdict() for run in log.runs]}
+    outcomes = [one._asdict() for one in log.outcomes[:_MAX_VERSIONS]]
+    data = {
+        "version": _VERSION, **log._asdict(), "runs": [run._asdict() for run in log.runs], "outcomes": outcomes,
+    }  # fmt: skip
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -77,6 +87,7 @@ def parse_botlog(text: str) -> HealthLog:
             _time(data["failing_since"]),
             _number(data["known"]),
             _time(data["total"]),
+            tuple(_tally(one) for one in data.get("outcomes", ())[:_MAX_VERSIONS]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return HealthLog()
@@ -84,6 +95,11 @@ def parse_botlog(text: str) -> HealthLog:
 
 def _run(data: dict[str, Any]) -> HealthEntry:
     return HealthEntry(_number(data["at"]), str(data["event"])[:100], str(data["problem"])[:500])
+
+
+def _tally(data: dict[str, Any]) -> OutcomeTally:
+    counts = (_number(data[name]) for name in OutcomeTally._fields[1:])
+    return OutcomeTally(str(data["version"])[:40], *counts)
 
 
 def _time(value: object) -> int | None:

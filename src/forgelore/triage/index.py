@@ -28,6 +28,7 @@ from forgelore.errors import (
 )
 from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
 from forgelore.store.sqlite.schema import flush_log
+from forgelore.store.triage import tally_outcomes
 from forgelore.triage.bot import BotResult, BotRun, BotSetup
 from forgelore.triage.events import Event
 from forgelore.triage.health_log import FILE as HEALTH_FILE
@@ -254,6 +255,9 @@ class _Index:
 
     def _log(self) -> HealthLog:
         outcome = self._outcome
+        if self._context is not None:
+            tallies = tally_outcomes(self._context.store, self._context.project_id)
+            outcome.log = outcome.log._replace(outcomes=tallies)
         run = HealthEntry(self._bot.now_ms(), outcome.event, "; ".join(outcome.problems)[:500])
         coverage = outcome.coverage
         if coverage is None:

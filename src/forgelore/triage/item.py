@@ -37,6 +37,7 @@ from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import Ended, load_ended, load_fix, load_original
+from forgelore.store.triage import load_rejected
 from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
@@ -44,7 +45,7 @@ from forgelore.text.links import links_in_text
 from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
 from forgelore.triage.events import Inputs
-from forgelore.triage.intake import INDEX_POLICY, make_searchable
+from forgelore.triage.intake import INDEX_POLICY, KINDS, make_searchable
 from forgelore.triage.labels import NEIGHBOURS, suggest_labels
 from forgelore.triage.readers import may_name
 from forgelore.triage.report import Report, ReportRow, RivalRow, build_report, is_regression
@@ -283,7 +284,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         return silent._replace(reason="it is confidential")
     known = load_boilerplate(context.store, context.project_id, subject.kind)
     vague = why_not_compare(subject.title, subject.body, known)
-    cited = _cited(context, subject)
+    cited = _cited(context, subject) | _rejected(context, item_id)
     refused = set() if context.as_of else load_refused_pairs(context.store, context.project_id)
     rivals = _rivals(context, subject, key, passed_over=cited.union(*(pair for pair in refused if item_id in pair)))
     if object_to(GateCase((), None, is_vague=bool(vague)), TRIAGE) == ReasonCode.SOURCE_TOO_VAGUE:
@@ -407,6 +408,15 @@ def _cited(context: TriageContext, subject: Subject) -> set[int]:
         if link.project.lower() in here
         for kind in ((link.kind,) if link.kind else default)
     ]
+    return set(load_ids(context.store, context.project_id, keys).values())
+
+
+def _rejected(context: TriageContext, item_id: int) -> set[int]:
+    """Return the items that people did not want to see named here: a pair that was rejected is never named again."""
+    if context.as_of is not None:
+        return set()
+    numbers = load_rejected(context.store, item_id)
+    keys = [ItemKey(kind, number) for kind in KINDS for number in numbers]
     return set(load_ids(context.store, context.project_id, keys).values())
 
 

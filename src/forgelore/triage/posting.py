@@ -99,6 +99,11 @@ def _find_own(place: _Place) -> list[Comment]:
     return sorted((one for one in marked if is_ours(one, login)), key=lambda one: one.id)
 
 
+def list_own(forge: ForgeComments, project: Project, key: ItemKey) -> list[Comment]:
+    """Return our reports on an item, oldest first; none where somebody deleted it."""
+    return _find_own(_Place(forge, project, key, None))
+
+
 def _take_back(place: _Place, mine: list[Comment]) -> Posted:
     if not mine:
         return Posted("nothing", reason=NOTHING_TO_SAY)

@@ -138,7 +138,7 @@ class _Judge:
         originals = [load_ended(context.store, each) for each in sorted(duplicates.originals(item.id))]
         known = tuple(one for one in originals if one is not None)
         after = Aftermath(
-            item.state == "open", frozenset(one.number for one in known), frozenset([right] if right else []),
+            item.state == "open", known, matching,
             is_rejected=any(frozenset((item.id, each)) in self._refused for each in listed.values()),
         )  # fmt: skip
         first = listed.get(ItemKey(item.kind, triaged.first_number)) if triaged.first_number else None

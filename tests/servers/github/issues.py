@@ -86,9 +86,13 @@ class IssueVerbs:
             comment.item.comments.remove(comment)
 
     @verb
-    def react(self, comment_id) -> None:
-        """Somebody's thumb up. It moves no time."""
-        self.find_comment(comment_id).likes += 1
+    def react(self, comment_id, *, down=False) -> None:
+        """Somebody's thumb, up or down. It moves no time."""
+        comment = self.find_comment(comment_id)
+        if down:
+            comment.dislikes += 1
+        else:
+            comment.likes += 1
 
     def find_comment(self, comment_id) -> Comment:
         comment = self.world.by_id.get(comment_id)

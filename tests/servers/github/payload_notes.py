@@ -24,7 +24,7 @@ class NoteShapes:
             "url": url,
             "issue_url": f"{repo}/issues/{comment.item.number}",
             **self.written(comment),
-            "reactions": self.reactions(url, comment.likes),
+            "reactions": self.reactions(url, comment.likes, comment.dislikes),
             "performed_via_github_app": None,
         }
 

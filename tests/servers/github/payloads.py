@@ -100,8 +100,9 @@ class Shapes(NoteShapes):
     def labels(self, item) -> list[dict]:
         return [self.label(item.project.label(name)) for name in item.labels]
 
-    def reactions(self, url: str, likes: int = 0) -> dict:
-        return {"url": f"{url}/reactions", "total_count": likes, **dict.fromkeys(REACTIONS, 0), "+1": likes}
+    def reactions(self, url: str, likes: int = 0, dislikes: int = 0) -> dict:
+        counts = {**dict.fromkeys(REACTIONS, 0), "+1": likes, "-1": dislikes}
+        return {"url": f"{url}/reactions", "total_count": likes + dislikes, **counts}
 
     def association(self, thing) -> str:
         project = thing.item.project if hasattr(thing, "item") else thing.project

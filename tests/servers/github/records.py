@@ -61,7 +61,8 @@ class Comment:
     author: str | None
     created_at: str
     updated_at: str
-    likes: int = 0  # reactions, all of them thumbs up
+    likes: int = 0  # thumbs up
+    dislikes: int = 0
 
 
 @record

@@ -6,7 +6,7 @@ What we write on Forgejo: comments and labels of issues and changes, and what a 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -147,12 +147,15 @@ class ForgejoWrites:
             path = f"{item_path(project, key)}/labels/{number}"
             self._write("DELETE", path, None, project, key, may_be_gone=True)
 
-    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+    def count_reactions(
+        self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
+    ) -> int:
         del key
         answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}/reactions")
         if answer.status in (204, 404) or answer.body.strip() == b"null":
             return 0
-        return len(split_rows(self._rest.checked(answer, "reactions").body))
+        rows = [wire.loose(raw) for raw in split_rows(self._rest.checked(answer, "reactions").body)]
+        return sum(not only or row.get("content") == "-1" for row in rows)
 
 
 def _parse(raw: bytes) -> Comment:

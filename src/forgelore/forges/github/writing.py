@@ -7,6 +7,7 @@ to another repository, where nobody asked for our comment.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -167,13 +168,15 @@ class GitHubWrites:
             if answer.status != 404:
                 self._check_written(answer, key)
 
-    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+    def count_reactions(
+        self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
+    ) -> int:
         del key
         answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}")
         if answer.status in (404, 410):
             return 0
         reactions = object_in(self._rest.checked(answer, f"comment {comment_id}")).get("reactions")
-        total = reactions.get("total_count") if isinstance(reactions, dict) else 0
+        total = reactions.get("-1" if only else "total_count") if isinstance(reactions, dict) else 0
         return total if isinstance(total, int) else 0
 
 

@@ -8,7 +8,7 @@ What we write on GitLab: plain notes and labels of issues and merge requests, an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -174,10 +174,15 @@ class GitLabWrites:
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         self._write("PUT", item_path(project, key), {"remove_labels": list(labels)}, project, key)
 
-    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+    def count_reactions(
+        self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
+    ) -> int:
         path = f"{item_path(project, key)}/notes/{comment_id}/award_emoji"
         answer = self._rest.client.get(path)
-        return 0 if answer.status in (404, 410) else len(split_rows(self._rest.checked(answer, "reactions").body))
+        if answer.status in (404, 410):
+            return 0
+        rows = [wire.loose(raw) for raw in split_rows(self._rest.checked(answer, "reactions").body)]
+        return sum(not only or row.get("name") == "thumbsdown" for row in rows)
 
 
 def _comment(note: _Note, project: Project, key: ItemKey) -> Comment:

@@ -1,5 +1,5 @@
-"""`forgelore triage --since 30d --dry-run [PROJECT]`: what the bot would have said in a period, for a terminal and as a
-page.
+"""`forgelore triage --since 30d --dry-run [PROJECT]`, what the bot would have said in a period, for a terminal and as a
+page; `forgelore triage report [PROJECT]`, what came of what it did say.
 """
 
 import argparse
@@ -10,9 +10,12 @@ from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Context, write_file
 from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.present.replay import (
+    OUTCOMES_EXPLAINED,
     ReplayData,
+    ReportData,
     build_replay_page,
     describe_today,
+    present_outcomes,
     present_replay,
     rows_of,
     summarize,
@@ -20,7 +23,7 @@ from forgelore.surfaces.present.replay import (
 from forgelore.surfaces.present.text import clean, counted_noun, day, fit, number, table, width
 
 if TYPE_CHECKING:
-    from forgelore.api import Inputs, Replay, ReplayedItem
+    from forgelore.api import HealthLog, Inputs, Replay, ReplayedItem
 
 _MAX_LINES = 40  # of each part; the page and --json have all
 _FOR_CI = ("post", "emit", "apply", "keep")
@@ -46,6 +49,30 @@ def run_replay(context: Context, arguments: argparse.Namespace, inputs: "Inputs"
         write_file(arguments.html, page, hint="name another file with --html")
         context.print("", f"{arguments.html}: {counted_noun(len(found.items), 'case')}, to open in a browser")
     return present_replay(found)
+
+
+def run_outcomes(context: Context, arguments: argparse.Namespace) -> ReportData:
+    if arguments.of and arguments.project:
+        raise UsageError("name the project once", hint="forgelore triage report owner/repo")
+    log = context.history.triage.report(arguments.of or arguments.project, branch=arguments.index_branch)
+    if not context.is_data:
+        _print_outcomes(context, log)
+    return present_outcomes(log)
+
+
+def _print_outcomes(context: Context, log: "HealthLog") -> None:
+    style = context.style
+    head = ["version", "items", "comments", "success", "assist", "noise", "open", "missed"]
+    rows = [
+        [clean(one.version or "?"), *(number(value) for value in one[1:6]), number(one.open), number(one.missed)]
+        for one in log.outcomes
+    ]
+    if not rows:
+        context.print("the bot has not looked at any item yet")
+        return
+    context.print(*table(rows, grow=0, head=head, style=style), "")
+    for word, meaning in OUTCOMES_EXPLAINED:
+        context.print(style.dim(f"{word}: {meaning}"))
 
 
 def _print(context: Context, found: "Replay", *, is_page: bool) -> None:

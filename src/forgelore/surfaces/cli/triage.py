@@ -22,7 +22,7 @@ from forgelore.surfaces.present.text import Style, cells, clean, printable, tabl
 
 if TYPE_CHECKING:
     from forgelore.api import Inputs, TriageAnswer
-    from forgelore.surfaces.present.replay import ReplayData
+    from forgelore.surfaces.present.replay import ReplayData, ReportData
     from forgelore.surfaces.present.triage import BotData, TriageData
 
 _INLINE = re.compile(
@@ -36,9 +36,15 @@ _TABLE_RULE = re.compile(r"\|[\s|:-]+\Z")
 
 def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "ref", metavar="REF", nargs="?", help="#12, !34, owner/repo#12 or a page's URL; with --since a project"
+        "ref",
+        metavar="REF",
+        nargs="?",
+        help="#12, !34, owner/repo#12 or a page's URL; with --since a project;"
+        " or `report`: what came of what the bot said",
     )
+    parser.add_argument("of", metavar="PROJECT", nargs="?", help="with the word `report`: whose bot")
     parser.add_argument("--project", metavar="NAME", help="the project of a short REF")
+    parser.add_argument("--index-branch", metavar="NAME", help="with `report`: where the bot keeps its index")
     posting = parser.add_mutually_exclusive_group()
     posting.add_argument("--post", action="store_true", help="create, update or delete the comment (default in CI)")
     posting.add_argument("--dry-run", action="store_true", help="write nothing on the forge")
@@ -59,13 +65,20 @@ def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--html", metavar="FILE", help="write a page with every case; it loads nothing")
 
 
-def run_triage(context: Context, arguments: argparse.Namespace) -> "TriageData | BotData | ReplayData":
+def run_triage(context: Context, arguments: argparse.Namespace) -> "TriageData | BotData | ReplayData | ReportData":
     from forgelore.surfaces.cli.ci import find_ci
 
     if arguments.since is not None:
         from forgelore.surfaces.cli.replay import run_replay
 
         return run_replay(context, arguments, _read_inputs(context, arguments))
+    if arguments.ref == "report":
+        from forgelore.surfaces.cli.replay import run_outcomes
+
+        return run_outcomes(context, arguments)
+    if arguments.of or arguments.index_branch:
+        hint = "forgelore triage report owner/repo"
+        raise UsageError("a second name and --index-branch go with the word report", hint=hint)
     for name in ("until", "kind", "html"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name} goes with --since", hint="forgelore triage --since 30d --dry-run owner/repo")
@@ -200,6 +213,7 @@ COMMANDS = {
             "forgelore triage '#12' --post           and tell its author, in one comment",
             "forgelore triage '#12' --max-results 10 --json",
             "forgelore triage --since 30d --dry-run --html page.html    what it would have said in the last month",
+            "forgelore triage report owner/repo      what came of what the bot said, by version",
             "forgelore triage                        inside GitHub Actions or GitLab CI: handle the event",
             "forgelore triage --dry-run              the same, and write nothing",
         ),

@@ -16,7 +16,16 @@ from forgelore.words import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forgelore.api import Replay, ReplayCounts, ReplayedItem, ReportOutcome, ReportRow, TriageOutcome
+    from forgelore.api import (
+        HealthLog,
+        OutcomeTally,
+        Replay,
+        ReplayCounts,
+        ReplayedItem,
+        ReportOutcome,
+        ReportRow,
+        TriageOutcome,
+    )
 
 MAX_OPEN, MAX_SHOWN = 15, 300  # cases of a section: at first sight, and in all
 TODAY: "dict[ReportOutcome, str]" = {
@@ -32,6 +41,12 @@ _EXPLAINED = (
     ("missed", "people marked it as a duplicate of something else"),
     ("closed otherwise", "it was closed, and not as a duplicate: the comment helped nobody to close it"),
     ("still open", "nobody has decided; read it and judge for yourself"),
+)
+OUTCOMES_EXPLAINED = (
+    ("success", "the author closed it as a duplicate of something that the comment names"),
+    ("assist", "somebody else did"),
+    ("noise", "the comment was deleted or got a thumb down, or the item was closed for another reason"),
+    ("missed", "closed as a duplicate of an earlier item that was not named, with a comment or without"),
 )
 _STYLE = """
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .75rem; margin: 1rem 0;
@@ -81,6 +96,17 @@ class ReplayData(NamedTuple):
     programs: int
     is_cut: bool
     items: list[ReplayItemData]
+
+
+class ReportData(NamedTuple):
+    """What came of what the bot said, by version, and when it last ran without a problem."""
+
+    last_success: dt.datetime | None
+    outcomes: "list[OutcomeTally]"
+
+
+def present_outcomes(log: "HealthLog") -> ReportData:
+    return ReportData(as_time(log.last_success), list(log.outcomes))
 
 
 def present_replay(found: "Replay") -> ReplayData:

@@ -4,14 +4,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.api import CommentAction, TriageOutcome
 from forgelore.compare.sameness import Sameness
+from forgelore.surfaces.present.text import counted_noun
 from forgelore.text.dates import ago
 from forgelore.text.markdown import link, plain, safe_url
 from forgelore.triage.report import likeness_of, number_of, percent
 from forgelore.words import Kind
 
 if TYPE_CHECKING:
-    from forgelore.api import BotResult, Coverage, ReportRow, RivalRow, TriageAnswer, TriagedItem
+    from forgelore.api import BotResult, Coverage, OutcomeTally, ReportRow, RivalRow, TriageAnswer, TriagedItem
 
+_VERSIONS = 3  # of the program, in a run's summary
 _OUTCOMES = {
     "duplicate": "very close to",
     "regression": "perhaps a regression of",
@@ -148,8 +150,19 @@ def build_summary(outcome: "BotResult", now_ms: int, *, is_dry: bool = False) ->
     lines += [f"- {outcome.removed} items left the index" if outcome.removed else ""]
     lines += [_withheld_line(outcome)]
     lines += ["", _coverage_line(outcome), _push_line(outcome), _problem_line(outcome, now_ms)]
+    if outcome.key is None:
+        lines += [f"- {_inline(describe_tally(one))}" for one in outcome.log.outcomes[:_VERSIONS]]
     lines += [f"- {_inline(warning)}" for warning in dict.fromkeys(outcome.warnings)]
     return "\n".join(line for line, before in zip(lines, ["", *lines], strict=False) if line or before) + "\n"
+
+
+def describe_tally(one: "OutcomeTally") -> str:
+    """Return one line on what came of the comments of a version."""
+    return (
+        f"version {one.version}: {counted_noun(one.commented, 'comment')} on {counted_noun(one.looked, 'item')};"
+        f" {one.success} closed by their authors as that, {one.assist} by others, {one.noise} noise, {one.open} open;"
+        f" {counted_noun(one.missed, 'duplicate')} missed"
+    )
 
 
 def _item_line(done: "TriagedItem", *, is_dry: bool) -> str:
