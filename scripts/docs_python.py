@@ -91,7 +91,8 @@ def _public(name: str, thing: object) -> str:
     """A struct with its fields, a function, or a set of words."""
     if inspect.isfunction(thing):
         return _entry(name, thing)
-    fields = getattr(thing, "_fields", None) or getattr(thing, "__struct_fields__", None)
+    chosen = getattr(thing, "json_fields", None)
+    fields = chosen() if chosen else getattr(thing, "_fields", None) or getattr(thing, "__struct_fields__", None)
     if fields is None and typing.is_typeddict(thing):
         fields = tuple(thing.__annotations__)
     text = _paragraph(thing) if isinstance(thing, type) else _constant(thing)

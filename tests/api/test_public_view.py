@@ -92,11 +92,11 @@ def test_an_item_is_shown_without_internal_notes_and_what_leads_to_hidden_ones(p
     assert SECRET not in repr(shown)
     assert [note.body for thread in shown.threads for note in thread.notes] == ["Seen here too."]
     assert [link.number for link in whole.links] == [4]
-    assert shown.links == []
+    assert shown.links == ()
     assert [link.number for link in whole.linked_from] == [2]
-    assert shown.linked_from == []
+    assert shown.linked_from == ()
     assert [link.number for link in member.show("#4").linked_from] == [1]
-    assert public.show("#4").linked_from == []
+    assert public.show("#4").linked_from == ()
 
 
 def test_what_is_similar_is_public(public, member):

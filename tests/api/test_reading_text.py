@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import forgelore
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.sync.archive import import_lines
-from forgelore.text.reading import ReadNote, ReadThread, build_lines, split_lines
+from forgelore.text.items import StoredNote, StoredThread
+from forgelore.text.reading import build_lines, split_lines
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def make_items(history):
 def test_every_note_is_there_uncut_with_author_and_time():
     long = "\n".join(f"line {number}" for number in range(20_000))
     threads = [
-        ReadThread("comments", (ReadNote("ana", 1_709_294_400_000, long), ReadNote(None, None, "end"))),
-        ReadThread("d1", (ReadNote("bo", 0, "x"),), "src/a.py", 12),
+        StoredThread("comments", [StoredNote("c1", "ana", long, 1_709_294_400_000), StoredNote("c2", body="end")]),
+        StoredThread("d1", [StoredNote("c3", "bo", "x", 0)], "src/a.py", 12),
     ]
     lines, sections = build_lines("[[Issue]] #1: T", "body\r\nsecond", threads)
     assert lines[:7] == ("[[Issue]] #1: T", "", "--- Description ---", "", "body", "second", "")
@@ -45,7 +46,7 @@ def test_every_note_is_there_uncut_with_author_and_time():
 
 @given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=60), max_size=4))
 def test_sections_hold_what_was_written_and_nothing_else(body, notes):
-    threads = [ReadThread(f"t{at}", (ReadNote("a", None, note),)) for at, note in enumerate(notes)]
+    threads = [StoredThread(f"t{at}", [StoredNote("c1", "a", note)]) for at, note in enumerate(notes)]
     lines, sections = build_lines("H", body, threads)
     assert lines[sections[0].first - 1 : sections[0].last] == split_lines(body)
     for one, note in zip(sections[1:], notes, strict=True):

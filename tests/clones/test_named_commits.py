@@ -158,5 +158,5 @@ def test_a_public_reader_does_not_learn_of_a_confidential_change(lore, shas, tmp
         viewer=PUBLIC,
     )  # fmt: skip
     with public:
-        assert public.show(shas["squashed"]).links == []
+        assert public.show(shas["squashed"]).links == ()
         assert public.show(shas["inner"]).links

@@ -8,20 +8,21 @@ from hypothesis import strategies as st
 
 from forgelore.errors import InvalidValue
 from forgelore.model import File, Link
-from forgelore.text.dates import format_ms
 from forgelore.text.fence import storable
-from forgelore.text.jsonl import file_line, link_line, note_line, parse_line, write_line
+from forgelore.text.items import StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
+from forgelore.text.jsonl import parse_line, write_line
 
 TEXTS = st.text(max_size=40).map(storable)
 SOME = st.none() | TEXTS
 TIMES = st.none() | st.integers(0, 4_000_000_000).map(lambda seconds: seconds * 1000)
 NUMBERS = st.integers(0, (1 << 63) - 1)
+CHANGE = StoredItem(1, 1, "local", "local", "web", "change", 1, "")
 
 
 @given(number=NUMBERS, title=TEXTS, body=SOME, author=SOME, created=TIMES, labels=st.lists(TEXTS), draft=st.booleans())
 def test_an_item_that_was_written_is_read_back(number, title, body, author, created, labels, draft):
-    always = {"kind": "change", "number": number, "title": title, "body": body, "author": author}
-    line = write_line(always | {"created_at": format_ms(created), "labels": labels}, {"is_draft": draft})
+    said = {"number": number, "title": title, "body": body, "author": author, "created_ms": created}
+    line = write_line(CHANGE._replace(**said, labels=tuple(labels), is_draft=draft))
     found = parse_line(line)
     item = found.item
     assert (item.key, item.title, item.body, item.author) == (("change", number), title, body, author)
@@ -38,28 +39,21 @@ def test_an_item_that_was_written_is_read_back(number, title, body, author, crea
     answer=st.booleans(),
 )
 def test_a_note_comes_back_to_its_thread(body, when, thread, path, internal, answer):
-    said = {
-        "author": "ana",
-        "body": body,
-        "created_at": when,
-        "path": path,
-        "line": 7 if path else None,
-        "is_system": False,
-    }
-    note = note_line(said, thread, is_internal=internal, is_answer=answer)
-    (found,) = parse_line(write_line({"kind": "issue", "number": 1, "notes": [note]}, {})).threads
+    place = 7 if path else None
+    note = StoredNote("c1", "ana", body, when, path, place, is_internal=internal, is_answer=answer)
+    (found,) = parse_line(write_line(CHANGE._replace(threads=(StoredThread(thread, [note]),)))).threads
     assert found.key == thread
     (again,) = found.notes
-    assert (again.body, again.created_at, again.path, again.line) == (body, when, path, said["line"])
+    assert (again.body, again.created_at, again.path, again.line) == (body, when, path, place)
     assert (again.is_internal, again.is_answer) == (internal, answer)
 
 
 @given(number=NUMBERS, kind=st.sampled_from([None, "issue", "change"]), withdrawn=st.booleans())
 def test_links_and_files_are_read_back(number, kind, withdrawn):
     files = [File("a.py", "a.py"), File("new.py", "old.py", "renamed"), File("gone.py", "gone.py", "deleted")]
-    sometimes = {"links": [link_line("closes", number, kind, "acme/web", withdrawn)]}
-    lines = [file_line(file.new_path, file.old_path, file.status) for file in files]
-    found = parse_line(write_line({"kind": "change", "number": 1, "files": lines}, sometimes))
+    link = StoredLink("closes", "acme/web", kind, number, "forge", withdrawn)
+    lines = tuple(StoredFile(file.new_path, file.old_path, file.status) for file in files)
+    found = parse_line(write_line(CHANGE._replace(files=lines, links=(link,))))
     assert found.files == files
     assert found.item.links == [Link("closes", number, kind, "acme/web", "forge", withdrawn)]
 

@@ -221,10 +221,10 @@ def test_an_item_that_cannot_be_indexed_waits_with_its_reason_and_stops_no_other
         tracker.add(number, f"Title {number}")
     build = indexing.build_documents
 
-    def build_or_fail(source):
+    def build_or_fail(source, card):
         if source.title == "Title 3":
             raise ValueError("cannot be built")
-        return build(source)
+        return build(source, card)
 
     monkeypatch.setattr(indexing, "build_documents", build_or_fail)
     done = index(tracker.store, [1])

@@ -32,7 +32,11 @@ REASONS: dict[str, dict[str, str]] = {
     "small folder": {
         "llm": "Language models and embedders stay apart, and two chapters say all there is to the first.",
     },
-    "records alike": {},
+    "records alike": {
+        "model.Link ~ text.items.StoredLink": "What is stored is read without msgspec, which every command would pay for.",
+        "model.Link ~ text.jsonl.LinkLine": "What a file may say of a link is checked by its own type on its way in.",
+        "text.items.StoredLink ~ text.jsonl.LinkLine": "A file is written by the type that it is read by.",
+    },
 }
 SMALL_MODULE, SMALL_FOLDER, ALIKE = REASONS
 RECORD_BASES = {"NamedTuple", "Struct"}

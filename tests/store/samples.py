@@ -54,7 +54,7 @@ def talk(store, project_id, *threads, **how):
 def index(store, *item_ids):
     """Write the documents of items; returns what was written, item by item."""
     sources = load_sources(store, item_ids)
-    return [save_documents(store, one.id, one.project_id, build_documents(one)) for one in sources.values()]
+    return [save_documents(store, one.id, one.project_id, build_documents(one, card)) for one, card in sources.values()]
 
 
 def numbers(store, filters, **how):

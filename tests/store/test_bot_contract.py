@@ -19,7 +19,7 @@ from forgelore.store.documents import count_texts
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_item_documents
 from forgelore.store.item_history import load_histories
-from forgelore.store.item_lists import load_links
+from forgelore.store.item_lists import load_items, load_links
 from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.project_decisions import (
@@ -106,7 +106,7 @@ def test_what_only_the_bot_was_told_is_forgotten_and_what_people_wrote_stays(sto
         store, web, item(1, body="see #8", links=[Link("closes", 9, "issue"), Link("closes", 2, "issue")]), item(2)
     )
     forget_hidden_facts(store)
-    assert {link[3] for link in load_links(store, ids[1])} == {8, 2}
+    assert {link[3] for link in load_links(store, load_items(store, [ids[1]])[ids[1]])} == {8, 2}
     assert not keeps_payloads(store, web)
 
 

@@ -20,11 +20,9 @@ from forgelore.store.code import (
     load_chunks,
     load_code_hits,
     load_code_tree,
-    load_commit_hits,
-    load_commit_paths,
+    load_file,
     load_known_files,
     load_left_out,
-    load_read_file,
     move_file,
     remove_files,
     save_code_tree,
@@ -37,7 +35,8 @@ from forgelore.store.commits import (
     find_commits,
     list_commits_of,
     list_incomplete,
-    load_commit_facts,
+    load_commit_paths,
+    load_commits,
     load_git_names,
     load_renames_of,
     load_shas,
@@ -161,13 +160,13 @@ def test_code_and_commits_of_a_project_that_is_not_shown_are_not_found(store, we
     save_file(store, web, file())
     save_commits(store, web, [commit("aa", "src/a.py")])
     (file_id,), ((commit_id, *_),) = find_files_at(store, "src/a.py", None), find_commits(store, "aa", None)
-    assert load_read_file(store, file_id).text == TEXT
+    assert load_file(store, file_id).body == TEXT
     hidden = store.seen_by(NOBODY)
     assert find_files_at(hidden, "src/a.py", None) == []
-    assert load_read_file(hidden, file_id) is None
+    assert load_file(hidden, file_id) is None
     assert list_first_chunks(hidden, Filters(), 9) == []
     assert find_commits(hidden, "aa", None) == []
-    assert load_commit_hits(hidden, [commit_id]) == {}
+    assert load_commits(hidden, [commit_id]) == {}
     assert list_newest_commits(hidden, Filters(), 9) == []
 
 
@@ -196,7 +195,7 @@ def test_what_an_earlier_version_left_out_of_a_commit_is_added(store, web):
     ((commit_id, *_),) = find_commits(store, "aa", None)
     complete_commits(store, web, [commit("aa", renames=[("a.py", "b.py")], parents=["00", "11"], mail="a@x.io")])
     assert load_renames_of(store, commit_id) == {"b.py": "a.py"}
-    assert load_commit_facts(store, commit_id).parents == "00 11"
+    assert load_commits(store, [commit_id])[commit_id].parents == "00 11"
 
 
 def test_commits_that_left_the_history_go_with_all_they_had(store, web):
@@ -210,7 +209,7 @@ def test_commits_that_left_the_history_go_with_all_they_had(store, web):
 def test_commits_are_listed_newest_first_and_oldest_first_in_a_total_order(store, web):
     save_commits(store, web, [commit("aa"), commit("bb"), commit("cc", at=NOW + 1)])
     found = [list_newest_commits(store, Filters(), 9, is_ascending=up) for up in (False, True)]
-    names = [[load_commit_hits(store, [one])[one].sha for one in ids] for ids in found]
+    names = [[load_commits(store, [one])[one].sha for one in ids] for ids in found]
     assert names == [["cc", "aa", "bb"], ["aa", "bb", "cc"]]
 
 
@@ -228,11 +227,11 @@ def test_authors_of_commits_get_their_logins_and_lose_them(store, web):
     save_commits(store, web, [commit("aa", mail="a@x.io"), commit("bb", mail="b@x.io")])
     name = GitName("Ana", "a@x.io")
     save_git_people(store, web, {name: CommitAuthor("Ana Lind", "ana", "changes")})
-    commits = load_commit_hits(store, [one.id for one in find_commits(store, "aa", None)])
+    commits = load_commits(store, [one.id for one in find_commits(store, "aa", None)])
     assert [one.login for one in commits.values()] == ["ana"]
     assert load_git_names(store, "ANA", []) == [GitName("Ana Lind", "a@x.io")]
     save_git_people(store, web, {})
-    commits = load_commit_hits(store, commits)
+    commits = load_commits(store, commits)
     assert [one.login for one in commits.values()] == [None]
 
 
@@ -286,7 +285,7 @@ def test_commits_and_threads_on_a_path_are_found(store, web):
     save_commits(store, web, [commit("aa", "a.py", at=NOW), commit("bb", "a.py", at=NOW + 1), commit("cc", "b.py")])
     assert list_threads_on(store, web, ("a.py",), 9) == [(item_id, "r1")]
     newest, older = list_touching_commits(store, web, ("a.py",), 9)
-    assert [load_commit_hits(store, [one])[one].sha for one in (newest, older)] == ["bb", "aa"]
+    assert [load_commits(store, [one])[one].sha for one in (newest, older)] == ["bb", "aa"]
     assert load_commit_paths(store, newest) == ["a.py"]
     assert load_last_touch(store, web, "a.py") == ("Ana", NOW + 1)
     assert sorted(load_known_paths(store, web, ("*.py",), 9)) == ["a.py", "b.py"]

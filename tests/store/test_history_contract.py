@@ -5,15 +5,16 @@ from samples import HOUR, NOW, change, item, note, numbers, project, save, talk,
 
 from forgelore.model import Detail, File, Involvement, ItemKey, Label, Link, Member, ProjectName
 from forgelore.store.closings import load_roles
+from forgelore.store.documents import next_items
 from forgelore.store.filters import Filters
 from forgelore.store.item_lists import (
     list_newest,
     load_backlinks,
     load_files_of,
+    load_items,
     load_labels_of,
     load_links,
-    load_notes_of,
-    next_items,
+    load_threads,
 )
 from forgelore.store.items import (
     bury,
@@ -212,6 +213,10 @@ def test_walking_by_id_meets_every_item_once(store, web):
 # Notes
 
 
+def notes_of(store, item_id):
+    return [one for thread in load_threads(store, [item_id])[item_id] for one in thread.notes]
+
+
 def test_an_equal_conversation_writes_nothing(store, web):
     save(store, web, item(1))
 
@@ -226,10 +231,10 @@ def test_only_a_complete_conversation_shows_that_a_note_is_gone(store, web):
     (item_id,) = save(store, web, item(1)).values()
     talk(store, web, thread(1, note("c1"), note("c2")))
     talk(store, web, thread(1, note("c2")))
-    assert len(load_notes_of(store, item_id)) == 2
+    assert len(notes_of(store, item_id)) == 2
     done = talk(store, web, thread(1, note("c2")), complete={ItemKey("issue", 1): NoteScope.ALL})
     assert (done.written, done.removed) == (0, 1)
-    assert [one.key for one in load_notes_of(store, item_id)] == ["c2"]
+    assert [one.key for one in notes_of(store, item_id)] == ["c2"]
 
 
 def test_a_complete_part_of_a_conversation_says_nothing_of_the_others(store, web):
@@ -237,7 +242,7 @@ def test_a_complete_part_of_a_conversation_says_nothing_of_the_others(store, web
     stream = thread(1, note("c1"), kind="change")
     talk(store, web, stream, thread(1, note("r1", path="a.py"), kind="change", key="r1"))
     talk(store, web, complete={ItemKey("change", 1): NoteScope.LINE_COMMENTS})
-    assert [one.key for one in load_notes_of(store, item_id)] == ["c1"]
+    assert [one.key for one in notes_of(store, item_id)] == ["c1"]
 
 
 def test_a_reader_who_is_shown_no_internal_note_does_not_delete_those_of_another(store, web):
@@ -246,9 +251,9 @@ def test_a_reader_who_is_shown_no_internal_note_does_not_delete_those_of_another
     hidden = [note("c2", is_internal=True), note("c3", is_internal=True)]
     talk(store, web, thread(1, note("c1"), *hidden, note("c4", is_system=True)), complete=both)
     talk(store, web, thread(1, note("c1")), complete=both)
-    assert [one.key for one in load_notes_of(store, item_id)] == ["c1", "c2", "c3", "c4"]
+    assert [one.key for one in notes_of(store, item_id)] == ["c1", "c2", "c3", "c4"]
     talk(store, web, thread(1, note("c1"), hidden[0]), complete=both)
-    assert [one.key for one in load_notes_of(store, item_id)] == ["c1", "c2", "c4"]
+    assert [one.key for one in notes_of(store, item_id)] == ["c1", "c2", "c4"]
 
 
 def test_notes_of_unknown_items_are_left_out_and_named(store, web):
@@ -260,7 +265,7 @@ def test_notes_of_unknown_items_are_left_out_and_named(store, web):
 def test_notes_of_one_moment_keep_the_order_of_their_numbers(store, web):
     (item_id,) = save(store, web, item(1)).values()
     talk(store, web, thread(1, note("c10"), note("c9"), note("c11")))
-    assert [one.key for one in load_notes_of(store, item_id)] == ["c9", "c10", "c11"]
+    assert [one.key for one in notes_of(store, item_id)] == ["c9", "c10", "c11"]
 
 
 def test_a_stream_of_comments_changes_no_resolution(store, web):
@@ -271,32 +276,37 @@ def test_a_stream_of_comments_changes_no_resolution(store, web):
     assert save_thread_states(store, web, [state]) == 1
     assert save_thread_states(store, web, [state]) == 0
     talk(store, web, thread(1, note("r1"), kind="change", key="r1"))
-    assert load_notes_of(store, item_id)[0].resolved_by == "ana"
+    assert load_threads(store, [item_id])[item_id][0].resolved_by == "ana"
     talk(store, web, thread(1, note("r1"), kind="change", key="r1"), complete={key: NoteScope.ALL})
-    assert load_notes_of(store, item_id)[0].resolved_by is None
+    assert load_threads(store, [item_id])[item_id][0].resolved_by is None
 
 
 # Links
+
+
+def links_of(store, item_id):
+    return load_links(store, load_items(store, [item_id])[item_id])
 
 
 def test_a_note_that_changes_says_only_what_it_says_now(store, web):
     ids = save(store, web, item(1), item(2), item(3))
     talk(store, web, thread(1, note("c1", "Duplicate of #2")))
     talk(store, web, thread(1, note("c1", "see #3")))
-    assert [link[:4] for link in load_links(store, ids[1])] == [("mentions", "", None, 3)]
+    assert [link[:4] for link in links_of(store, ids[1])] == [("mentions", "", None, 3)]
 
 
 def test_no_item_links_to_itself_and_a_link_into_the_project_names_no_project(store, web):
     ids = save(store, web, item(1, body="as in #1, Acme/Web#2, https://github.com/acme/web/issues/2 and acme/api#2"))
-    assert {link[1:4] for link in load_links(store, ids[1])} == {
+    assert {link[1:4] for link in links_of(store, ids[1])} == {
         ("", None, 2), ("", "issue", 2), ("acme/api", None, 2),
     }  # fmt: skip
 
 
 def test_backlinks_are_of_live_items_each_once(store, web):
-    save(store, web, item(1), item(2, body="#1 and again #1"), item(3, body="#1"), item(4))
+    ids = save(store, web, item(1), item(2, body="#1 and again #1"), item(3, body="#1"), item(4))
     bury(store, web, ItemKey("issue", 3), NOW)
-    assert load_backlinks(store, web, "issue", 1) == [("mentions", "issue", 2, "It fails", None)]
+    one = load_items(store, [ids[1]])[ids[1]]
+    assert load_backlinks(store, one) == (("mentions", "issue", 2, "It fails", "#2"),)
 
 
 def test_the_fix_of_an_issue_is_the_merged_change_that_closed_it_last(store, web):

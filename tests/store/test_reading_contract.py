@@ -6,18 +6,13 @@ from samples import HOUR, NOW, change, index, item, note, numbers, project, save
 from forgelore.errors import NotFound
 from forgelore.model import Detail, File, ItemKey, Link
 from forgelore.store.ask import begin_session, list_sessions
-from forgelore.store.conversations import count_discussion_threads, load_discussion_threads
 from forgelore.store.documents import (
     count_allowed,
     count_texts,
     load_document_places,
-    load_read_items,
-    load_read_notes,
     load_sorted,
     remove_documents,
 )
-from forgelore.store.exports import count_internal, load_stated_links, next_exported
-from forgelore.store.exports import load_notes_of as load_exported_notes
 from forgelore.store.filters import Filters, build_allowed
 from forgelore.store.hits import (
     load_document_of,
@@ -31,12 +26,19 @@ from forgelore.store.hits import (
 )
 from forgelore.store.item_lists import (
     count_by_group,
+    count_discussion_threads,
+    count_internal,
     count_live,
     count_live_by_kind,
     find_items,
     find_live,
     load_backlinks,
+    load_discussion_threads,
+    load_items,
     load_listed,
+    load_stated_links,
+    load_threads,
+    next_exported,
 )
 from forgelore.store.items import save_details
 from forgelore.store.jobs import count_jobs, count_waiting, fail_job, load_failures, ready_jobs
@@ -48,6 +50,7 @@ from forgelore.store.person_items import count_mentions, count_written, load_ass
 from forgelore.store.person_items import count_notes as count_notes_by
 from forgelore.store.projects import find_named, find_project, has_other_projects, list_projects
 from forgelore.store.stats import count_kinds, load_queues
+from forgelore.text.items import StoredItem
 from forgelore.text.refs import Hosts, Ref
 from forgelore.viewer import EVERYTHING, PUBLIC, Viewer
 from forgelore.words import JobKind, ProjectName
@@ -197,6 +200,7 @@ def hidden(store):
     return store, web, ids[1]
 
 
+SECOND = StoredItem(2, 1, "github", "github.com", "acme/web", "issue", 2, "")
 BEA, EVE, MALLORY = PersonScope("bea"), PersonScope("eve"), PersonScope("mallory")
 EMBED = JobKind.EMBED
 # What is asked, of whom nothing may be learned: of a confidential item, and of a project that is not shown.
@@ -216,7 +220,7 @@ WAYS = {
         store, build_allowed(store, ALL), "created", is_ascending=True, limit=9
     ),
     "counts of documents": lambda store, web, _: count_kinds(store),
-    "backlinks": lambda store, web, _: load_backlinks(store, web, "issue", 2),
+    "backlinks": lambda store, web, _: load_backlinks(store, SECOND._replace(project_id=web)),
     "notes of a project": lambda store, web, _: count_notes(store, web),
     "labels": lambda store, web, _: count_labels(store, None),
     "values of labels": lambda store, web, _: list_values(store, "label"),
@@ -325,8 +329,9 @@ def test_an_item_that_is_not_there_is_not_found(store):
 def test_what_an_agent_reads_of_an_item_leaves_internal_notes_out(store, web):
     (item_id,) = save(store, web, item(1)).values()
     talk(store, web, thread(1, note("c1"), note("c2", is_internal=True), note("c3", is_system=True)))
-    assert [one.title for one in load_read_items(store, [item_id])] == ["It fails"]
-    assert [one.note_key for one in load_read_notes(store, [item_id])[item_id]] == ["c1"]
+    assert load_items(store, [item_id])[item_id].title == "It fails"
+    (said,) = load_threads(store, [item_id], by_people=True)[item_id]
+    assert [one.key for one in said.notes] == ["c1"]
 
 
 # Exports and conversations
@@ -346,9 +351,9 @@ def test_an_export_meets_every_live_item_once_in_the_order_of_numbers(store, web
 def test_an_export_has_the_links_that_no_text_says_and_internal_notes_only_on_request(store, web):
     (item_id,) = save(store, web, item(1, body="see #5", links=[Link("closes", 2, "issue")])).values()
     talk(store, web, thread(1, note("c1"), note("c2", is_internal=True)))
-    assert load_stated_links(store, [item_id]) == {item_id: [("closes", 2, "issue", "", 0)]}
-    counts = [len(load_exported_notes(store, [item_id], include_internal=one)[item_id]) for one in (False, True)]
-    assert counts == [1, 2]
+    assert load_stated_links(store, [item_id]) == {item_id: [("closes", "", "issue", 2, "forge", False, "")]}
+    threads = [load_threads(store, [item_id], include_internal=one)[item_id] for one in (False, True)]
+    assert [[len(thread.notes) for thread in each] for each in threads] == [[1], [2]]
 
 
 def test_a_conversation_is_miscounted_until_it_was_read_after_the_last_update(store, web):

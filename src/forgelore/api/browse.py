@@ -14,8 +14,8 @@ from forgelore.text.values import check_text
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.browse.items import ShownItem
     from forgelore.history.people import LabelCount
+    from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText
 
 MAX_DIFF = 200_000  # bytes of a commit's diff that are read
@@ -32,7 +32,7 @@ def list_matching(
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
     items = load(app.store(), filters, sort=key, limit=limit, is_ascending=is_ascending)
     if app.has_several_projects:
-        items[:] = [item._replace(ref=full_ref(item.project, item.kind, item.ref)) for item in items]
+        items[:] = [item._replace(name=full_ref(item.project, item.kind, item.ref)) for item in items]
     items.order = key
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
@@ -69,7 +69,7 @@ def _read(
     return filters, order, notes
 
 
-def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> "ShownItem":
+def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> "StoredItem":
     """Return the item, the commit or the file that words name. A path may have blanks and signs that no ref has."""
     from forgelore.browse.items import load_shown
     from forgelore.browse.reading_text import find_file_key
@@ -91,16 +91,17 @@ def add_diff(app: App, text: "ReadingText") -> "ReadingText":
     """Return the reading text of a commit with its diff behind it, read from the clone on this machine. Where there is
     no clone any more, a line says so.
     """
-    from forgelore.store.commits import load_commit_facts
+    from forgelore.store.commits import load_commits
     from forgelore.text.reading import split_lines
 
-    facts = load_commit_facts(app.store(), int(text.key.partition(":")[2]))
+    commit_id = int(text.key.partition(":")[2])
+    commit = load_commits(app.store(), [commit_id]).get(commit_id)
     shown: tuple[str, ...] = ("not available: the clone that the commit was indexed from is not on this machine",)
-    if facts and facts.folder:
-        parents = facts.parents.split()
+    if commit and commit.folder:
+        parents = commit.parents.split()
         try:
             parent = parents[0] if len(parents) > 1 else None
-            diff, is_cut = app.local_clone(facts.folder).read_diff(facts.sha, parent, MAX_DIFF)
+            diff, is_cut = app.local_clone(commit.folder).read_diff(commit.sha, parent, MAX_DIFF)
             shown = (*split_lines(diff), *([f"[diff truncated after {MAX_DIFF:,} bytes]"] if is_cut else []))
         except LoreError:
             pass

@@ -13,7 +13,7 @@ from forgelore.app import App
 from forgelore.browse.refs import find_row
 from forgelore.dedupe.overrides import OverrideAction, override
 from forgelore.errors import InvalidValue
-from forgelore.store.item_lists import StoredItem
+from forgelore.text.items import StoredItem
 from forgelore.text.refs import parse_ref
 from forgelore.text.values import check_filled, check_whole
 

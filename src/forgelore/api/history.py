@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from forgelore.api.sync import Sync
     from forgelore.api.triage import Triage
     from forgelore.ask.answers import AskAnswer
-    from forgelore.browse.items import ReadItem, ShownItem
+    from forgelore.browse.items import ReadItem
     from forgelore.browse.lists import ListedItems, RowCount
     from forgelore.compare.calibrate import Calibrated
     from forgelore.compare.evaluate import Evaluation
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
+    from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText, ScrollDirection
 
 Result = TypeVar("Result")
@@ -274,7 +275,7 @@ class History:
 
         return list_tree(self.app, folder, project)
 
-    def show(self, *ref: str | int, project: str | None = None, with_document: bool = False) -> "ShownItem":
+    def show(self, *ref: str | int, project: str | None = None, with_document: bool = False) -> "StoredItem":
         """Return one item with its conversation: `show("#12")`, `show(12)`, `show("issue", "12")`, `show("v1.2.0")`, a
         URL. Also a commit (`show("1a2b3c4d")`) and a file of code (`show("src/x.py")`). Its reading text (for agents
         and models, of a commit with the diff) comes with it where that is asked for.

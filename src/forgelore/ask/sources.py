@@ -11,7 +11,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from forgelore.ask.tool_calls import AskCall, MalformedCall
-from forgelore.browse.items import ShownItem, load_shown
+from forgelore.browse.items import load_shown
 from forgelore.browse.reading_text import find_file_key, load_reading
 from forgelore.errors import LoreError
 from forgelore.search.ftsquery import loosen, parse_words, without_stops
@@ -26,6 +26,7 @@ from forgelore.store.sqlite.fulltext import (
     load_code_counts,
     load_document_counts,
 )
+from forgelore.text.items import StoredItem
 from forgelore.text.reading import ReadingText, ReadingWindow, TextPlace, find_lines, open_window, scroll_window
 from forgelore.text.refs import parse_ref
 from forgelore.text.terms import build_terms, weight_of
@@ -84,7 +85,7 @@ class SourceIndex:
         except LoreError:
             return None
 
-    def load(self, ref: str) -> ShownItem:
+    def load(self, ref: str) -> StoredItem:
         """Return everything that is known of an item. Raises as `open`."""
         setting = self._setting
         return load_shown(self._retriever.store, parse_ref(ref), setting.project, setting.hosts)

@@ -7,27 +7,24 @@ bot belong to no reading text.
 from collections.abc import Callable, Iterable
 
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.store.code import find_files_at, load_commit_hits, load_commit_paths, load_read_file
+from forgelore.store.code import find_files_at, load_file
+from forgelore.store.commits import load_commit_paths, load_commits
 from forgelore.store.database import Store
-from forgelore.store.documents import ReadNoteRow, load_read_items, load_read_notes
 from forgelore.store.filters import is_in_view
-from forgelore.store.item_lists import StoredItem, load_labels_of
+from forgelore.store.item_lists import load_items, load_labels_of, load_threads
 from forgelore.text.dates import format_ms
 from forgelore.text.documents import ShownHeader, build_header
-from forgelore.text.markdown import is_report
+from forgelore.text.items import StoredItem, StoredThread
 from forgelore.text.reading import (
     ReadingLines,
     ReadingText,
-    ReadNote,
-    ReadThread,
     WrittenPart,
     build_lines,
     hash_lines,
     list_parts,
     split_lines,
 )
-from forgelore.text.refs import commit_page, file_page, note_page, shown_ref, split_line
-from forgelore.words import ProjectName
+from forgelore.text.refs import note_page, split_line
 
 
 def load_reading(store: Store, key: str) -> ReadingText:
@@ -59,10 +56,10 @@ def find_file_key(store: Store, path: str, project_id: int | None) -> str | None
 def load_item_readings(store: Store, item_ids: Iterable[int]) -> dict[int, ReadingText]:
     """Return item -> what is read of it; items that are gone are missing."""
     ids = list(item_ids)
-    labels, notes = load_labels_of(store, ids), load_read_notes(store, ids)
+    labels, threads = load_labels_of(store, ids), load_threads(store, ids, by_people=True)
     return {
-        row.id: _build(row, labels.get(row.id, []), _threads(row, notes.get(row.id, [])))
-        for row in load_read_items(store, ids)
+        item.id: _build(item, labels.get(item.id, []), with_pages(item, threads.get(item.id, ())))
+        for item in load_items(store, ids).values()
     }
 
 
@@ -71,76 +68,67 @@ def load_item_lines(store: Store, item_ids: Iterable[int], *, with_threads: Iter
     do not depend on them, and long conversations take a while to read.
     """
     ids = list(item_ids)
-    labels, notes = load_labels_of(store, ids), load_read_notes(store, with_threads)
+    labels, threads = load_labels_of(store, ids), load_threads(store, with_threads, by_people=True)
     return {
-        row.id: build_lines(_header(row, labels.get(row.id, [])), row.body or "", _threads(row, notes.get(row.id, [])))
-        for row in load_read_items(store, ids)
+        item.id: build_lines(_header(item, labels.get(item.id, [])), item.body or "", threads.get(item.id, []))
+        for item in load_items(store, ids).values()
     }
 
 
-def _build(row: StoredItem, labels: list[str], threads: list[ReadThread]) -> ReadingText:
-    lines, sections = build_lines(_header(row, labels), row.body or "", threads)
+def _build(item: StoredItem, labels: list[str], threads: list[StoredThread]) -> ReadingText:
+    lines, sections = build_lines(_header(item, labels), item.body or "", threads)
     return ReadingText(
-        f"item:{row.id}", row.kind, _ref(row), row.title, row.url, lines, hash_lines(lines), sections,
-        bool(row.is_confidential),
-        list_parts(WrittenPart("", row.author, row.created_at, 0, 0), sections, threads),
+        item.reading_id, item.kind, item.ref, item.title, item.url, lines, hash_lines(lines), sections,
+        item.is_confidential, list_parts(WrittenPart("", item.author, item.created_ms, 0, 0), sections, threads),
     )  # fmt: skip
 
 
-def _header(row: StoredItem, labels: list[str]) -> str:
-    branches = (row.source_branch, row.target_branch) if row.source_branch and row.target_branch else None
+def _header(item: StoredItem, labels: list[str]) -> str:
+    branches = (item.source_branch, item.target_branch) if item.source_branch and item.target_branch else None
     return build_header(
         ShownHeader(
-            "item", row.kind, _ref(row), row.title, str(ProjectName(row.forge, row.host, row.path)), row.url, labels,
-            row.state, row.author, branches,
+            "item", item.kind, item.ref, item.title, item.project, item.url, labels, item.state, item.author, branches,
         )
     )  # fmt: skip
 
 
-def _ref(row: StoredItem) -> str:
-    return shown_ref(row.forge, row.kind, row.number, row.tag)
-
-
-def _threads(item: StoredItem, rows: list[ReadNoteRow]) -> list[ReadThread]:
-    """Return the threads in the order of their first notes, those that people wrote in."""
-    threads: dict[str, ReadThread] = {}
-    for row in rows:
-        if not is_report(row.body):
-            before = threads.get(row.key) or ReadThread(row.key, (), row.path, row.line)
-            page = note_page(item.forge, item.url, row.note_key, row.url)
-            note = ReadNote(row.author, row.created_at, row.body, url=page)
-            threads[row.key] = before._replace(notes=(*before.notes, note))
-    return list(threads.values())
+def with_pages(item: StoredItem, threads: Iterable[StoredThread]) -> list[StoredThread]:
+    """Return the threads with the address of each note."""
+    return [
+        thread._replace(
+            notes=[note._replace(url=note_page(item.forge, item.url, note.key, note.url)) for note in thread.notes]
+        )
+        for thread in threads
+    ]
 
 
 def _read_file(store: Store, file_id: int) -> ReadingText | None:
     """A file is its own lines: line 12 here is line 12 there."""
-    row = load_read_file(store, file_id)
-    if row is None:
+    file = load_file(store, file_id)
+    if file is None:
         return None
-    lines = split_lines(row.text)
-    url = file_page(row.forge, row.host, row.project_path, row.tree_commit, row.path)
-    return ReadingText(f"file:{file_id}", "file", row.path, row.path, url, lines, hash_lines(lines))
+    lines = split_lines(file.body or "")
+    return ReadingText(file.reading_id, "file", file.ref, file.title, file.url, lines, hash_lines(lines))
 
 
 def _read_commit(store: Store, commit_id: int) -> ReadingText | None:
-    row = load_commit_hits(store, [commit_id]).get(commit_id)
-    if row is None:
+    commit = load_commits(store, [commit_id]).get(commit_id)
+    if commit is None:
         return None
-    subject = row.message.partition("\n")[0]
-    when = (format_ms(row.authored_at) or "")[:16].replace("T", " ")
-    url = commit_page(row.forge, row.host, row.project_path, row.sha)
+    when = (format_ms(commit.authored_ms) or "")[:16].replace("T", " ")
     paths = load_commit_paths(store, commit_id)
     facts = {
-        "Project": str(ProjectName(row.forge, row.host, row.project_path)), "URL": url, "Commit": row.sha,
-        "Author": row.login or row.author, "Date": when,
+        "Project": commit.project, "URL": commit.url, "Commit": commit.sha, "Author": commit.author, "Date": when,
     }  # fmt: skip
-    header = [f"[[Commit]] {row.sha[:12]}: {subject}", *(f"{name}: {value}" for name, value in facts.items() if value)]
-    message, first = split_lines(row.message), len(header) + 4
+    header = [
+        f"[[Commit]] {commit.ref}: {commit.title}",
+        *(f"{name}: {value}" for name, value in facts.items() if value),
+    ]
+    message, first = split_lines(commit.message), len(header) + 4
     lines = (*header, "", "--- Message ---", "", *message, "", "--- Files ---", "", *paths)
-    part = WrittenPart("", row.login or row.author, row.authored_at, first, first + len(message) - 1)
+    part = WrittenPart("", commit.author, commit.authored_ms, first, first + len(message) - 1)
     return ReadingText(
-        f"commit:{commit_id}", "commit", row.sha[:12], subject, url, lines, hash_lines(lines), parts=(part,)
+        f"commit:{commit_id}", "commit", commit.ref, commit.title, commit.url, lines, hash_lines(lines), parts=(part,)
     )
 
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.commits import find_commits
 from forgelore.store.database import Store
-from forgelore.store.item_lists import StoredItem, find_items
+from forgelore.store.item_lists import find_items
 from forgelore.store.paths import load_known_paths
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.text.items import StoredItem
 from forgelore.text.refs import Hosts, Ref, parse_commit_name, parse_ref, split_line
 from forgelore.text.values import check_ref, check_text
-from forgelore.words import KIND_WORDS, Kind, ProjectName
+from forgelore.words import KIND_WORDS, Kind
 
 _COMMIT_WORDS = ("commit", "commits")
 
@@ -82,7 +83,7 @@ def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts
         where = f"in {project.name}" if project else "in this database"
         raise NotFound(f"{shown} is not {where}", hint="check the number, or fetch it: forgelore sync")
     if len({row.project_id for row in rows}) > 1:
-        names = sorted({f"{ProjectName(row.forge, row.host, row.path)}{shown}" for row in rows})
+        names = sorted({f"{row.project}{shown}" for row in rows})
         raise InvalidValue(f"{shown} exists in several projects", hint=f"choose one: {', '.join(names[:5])}")
     return rows[0]
 
@@ -96,7 +97,7 @@ def find_commit(store: Store, ref: Ref, project: StoredProject | None, hosts: Ho
         names = ", ".join(row.sha[: len(ref.sha) + 4] for row in rows[:5])
         raise InvalidValue(f"several commits begin with {ref.sha}", hint=f"write more letters: {names}")
     if len(rows) > 1:
-        names = ", ".join(f"{ProjectName(row.forge, row.host, row.path)}@{ref.sha}" for row in rows[:5])
+        names = ", ".join(f"{row.project}@{ref.sha}" for row in rows[:5])
         raise InvalidValue(f"commit {ref.sha} is in several projects", hint=f"choose one: {names}")
     return rows[0].id if rows else None
 

@@ -41,11 +41,11 @@ from forgelore.history.statements import (
 )
 from forgelore.profiles import profile_of
 from forgelore.store.database import Store
-from forgelore.store.item_lists import StoredItem
 from forgelore.store.paths import ItemWeight, list_code_paths, load_last_touch
 from forgelore.store.project_decisions import KeptDecision, load_edges_to, load_kept_decisions
 from forgelore.store.projects import StoredProject
 from forgelore.text.dates import parse_ms
+from forgelore.text.items import StoredItem
 from forgelore.text.reading import ReadingText, WrittenPart
 from forgelore.text.refs import shown_ref
 
@@ -209,7 +209,7 @@ def _decision(
 ) -> FoundDecision:  # fmt: skip
     row = item.row
     is_body_of_merged = part.section == "" and row.state == "merged"
-    at = row.merged_at if is_body_of_merged and row.merged_at else part.written_at
+    at = row.merged_ms if is_body_of_merged and row.merged_ms else part.written_at
     node = DecisionNode(names, item.text.ref, at, statement.edges)
     role = reader.role_of(part.author)
     others = count_others(reader, item, part.author)
@@ -249,13 +249,13 @@ def _find_last_word(reader: ItemReader, item: SourceItem) -> list[tuple[Statemen
     that no forge calls declined, only what was sent with the closing.
     """
     row = item.row
-    if row.state != "closed" or row.closed_at is None or item.is_linked:
+    if row.state != "closed" or row.closed_ms is None or item.is_linked:
         return []
     is_declined = row.kind == "change" or row.state_reason == "not_planned"
     for part in reversed(item.text.parts[1:]):
         if part.written_at is None or part.author == row.author or not reader.decides(part.author):
             continue
-        before_ms = row.closed_at - part.written_at
+        before_ms = row.closed_ms - part.written_at
         if abs(before_ms) <= _CLOSING_MS if is_declined else 0 <= before_ms <= CLOSER_MS:
             reason = find_reason(item.text.lines, part.first, part.last, is_closing=True)
             return [(Statement("declined", reason), part)] if reason else []

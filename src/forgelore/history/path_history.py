@@ -229,9 +229,7 @@ def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
         how: EntryHow = "touched" if item.is_touching else "mentioned" if "" in item.mentions else "closed"
         line = 1 if item.is_touching else item.mentions.get("", 1)
         reason = _find_reason(text) if item.is_touching and row.state == "merged" else ""
-        yield PathEntry(
-            how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key, line, reason
-        )
+        yield PathEntry(how, row.kind, text.ref, row.title, row.state, row.author, at, row.url, text.key, line, reason)
     for section in text.sections[1:]:
         parts = [part for part in text.parts if part.section == section.key]
         if not parts or not (section.key in item.threads or section.key in item.mentions):
@@ -247,9 +245,10 @@ def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
 
 def _commit_entry(commit: SourceCommit) -> PathEntry:
     row, text = commit.row, commit.text
-    author, at = row.login or row.author, as_time(row.authored_at)
     reason = _find_reason(text)
-    return PathEntry("touched", "commit", text.ref, text.title, None, author, at, text.url, text.key, 1, reason)
+    return PathEntry(
+        "touched", "commit", text.ref, text.title, None, row.author, row.authored_at, text.url, text.key, 1, reason
+    )
 
 
 def _find_reason(text: ReadingText) -> str:

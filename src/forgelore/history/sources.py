@@ -18,11 +18,11 @@ from typing import Literal, NamedTuple
 from forgelore.browse.reading_text import load_item_readings, load_reading
 from forgelore.errors import InvalidValue
 from forgelore.search.ftsquery import build_and, parse_words
-from forgelore.store.code import CommitHitRow, load_commit_hits
+from forgelore.store.commits import load_commits
 from forgelore.store.database import Store
-from forgelore.store.documents import load_document_places, load_read_items
+from forgelore.store.documents import load_document_places
 from forgelore.store.filters import Filters, build_allowed
-from forgelore.store.item_lists import StoredItem
+from forgelore.store.item_lists import load_items
 from forgelore.store.paths import (
     list_closed_by,
     list_threads_on,
@@ -33,6 +33,7 @@ from forgelore.store.paths import (
 )
 from forgelore.store.sqlite.fulltext import search_words
 from forgelore.text.globs import MAX_STARS, count_stars, glob_matches, is_glob
+from forgelore.text.items import StoredCommit, StoredItem
 from forgelore.text.reading import ReadingText
 from forgelore.text.values import check_filled, suggest
 
@@ -175,7 +176,7 @@ class SourceItem(NamedTuple):
 
 
 class SourceCommit(NamedTuple):
-    row: CommitHitRow
+    row: StoredCommit
     text: ReadingText
 
 
@@ -214,13 +215,13 @@ def load_sources(store: Store, project_id: int, meant: MeantPath) -> PathSources
 def _load_items(store: Store, ids: list[int]) -> Iterable[tuple[StoredItem, ReadingText]]:
     for at in range(0, len(ids), _BATCH):
         batch = ids[at : at + _BATCH]
-        rows = {row.id: row for row in load_read_items(store, batch)}
+        rows = load_items(store, batch)
         texts = load_item_readings(store, batch)
         yield from ((rows[one], texts[one]) for one in batch if one in texts)
 
 
 def _load_commits(store: Store, ids: list[int]) -> list[SourceCommit]:
-    rows = load_commit_hits(store, ids)
+    rows = load_commits(store, ids)
     return [SourceCommit(rows[one], load_reading(store, f"commit:{one}")) for one in ids if one in rows]
 
 

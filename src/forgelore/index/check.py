@@ -33,8 +33,10 @@ from forgelore.store.documents import (
     list_embedders,
     load_sources,
     load_stored_documents,
+    next_indexed_items,
+    next_replayed_items,
 )
-from forgelore.store.item_lists import count_items, next_indexed_items, next_replayed_items
+from forgelore.store.item_lists import count_items
 from forgelore.store.items import each_hashed_item, find_key
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import StoredProject, list_projects
@@ -284,7 +286,7 @@ def find_stale(store: Store, item_ids: Iterable[int]) -> list[int]:
         if known.get(item_id)
         != {
             (one.representation, one.thread_key): StoredDocument(one.facts, frozenset(one.labels), frozenset(one.paths))
-            for one in build_documents(source)
+            for one in build_documents(*source)
         }
     ]
 

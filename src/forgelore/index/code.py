@@ -1,16 +1,10 @@
-"""`index-code`, its first part: the files of a commit into chunks that full text finds.
+"""`index-code`: the files of a commit into chunks that full text finds, and its history.
 
     tree -> left out by name -> known by blob, or moved -> sizes -> contents -> left out by text -> chunks
 
-Incremental by blob: a file whose content is known costs nothing, nor does one that only moved. A batch of files and
-their words share a transaction, so that a run that is cut off goes on where it was. Only at the end is the commit
-written down that all of it is made from.
-
-`index-code`, its second part: the commits that a commit is made from, newest first.
-
-A batch is a transaction; a run that is cut off goes on with those that are missing. What is no longer part of the
-history is removed, unless the clone is shallow: then it only does not reach as far as an earlier one did. In the end
-each commit is joined with the change that brought it, and each author with the account that is theirs.
+A file whose content is known costs nothing, nor does one that only moved. Then the commits that lead to that one,
+newest first: each is joined with the change that brought it, each author with an account. A batch is a transaction, so
+that a run that is cut off goes on where it was.
 """
 
 from collections.abc import Callable, Iterator

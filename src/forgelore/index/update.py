@@ -3,9 +3,7 @@
 Vectors may wait. An embedder that cannot be made or does not answer is told as a `failure` of the result and never
 raised, because what was read and what words find is good without them. What is wrong with the store is raised.
 
-`generate-docs`, and the second half of every sync: items into documents that full text finds.
-
-Incremental: only items that a sync or an import marked as changed. A batch, its full-text rows and the cleared jobs
+Only items that a sync or an import marked as changed are indexed. A batch, its full-text rows and the cleared jobs
 share a transaction, so that a crash repeats a batch and leaves no half of one.
 """
 
@@ -20,8 +18,8 @@ from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
 from forgelore.store.candidates import drop_cards
 from forgelore.store.database import Store
-from forgelore.store.documents import Written, load_sources, save_documents
-from forgelore.store.item_lists import count_items, next_items
+from forgelore.store.documents import Written, load_sources, next_items, save_documents
+from forgelore.store.item_lists import count_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
 from forgelore.store.sqlite.fulltext import refresh_common_words
 from forgelore.store.stats import count_document_types, count_project_documents
@@ -100,7 +98,7 @@ def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool 
     written = Written()
     for item_id in item_ids:
         source = sources.get(item_id)
-        documents = build_documents(source) if source else []
+        documents = build_documents(*source) if source else []
         if source is None:
             drop_cards(store, [item_id])  # of what is deleted nothing stays
         written = written.plus(save_documents(store, item_id, project_id, documents, is_full=is_full))

@@ -5,12 +5,8 @@
 A document whose vectors are refused (wrong size, NaN, zero, or the embedder's own refusal) waits with the reason, five
 times, then until `embed --retry-failed`. When the embedder as a whole fails, nothing is counted as tried.
 
-Second vectors: what another embedder makes of each item, beside the vectors that are searched.
-
-    items without one -> the beginning of their text -> embedder -> checked, packed -> saved, a batch at a time
-
-Nothing waits in the queue for them: an item whose text has none, or one of an older text, is found by looking, and a
-run that is cut off goes on where it was. Where the embedder refuses a text, that is kept too, and nobody asks again.
+Second vectors are what another embedder makes of the beginning of each item, beside those that are searched. Nothing
+is queued for them: an item that has none of its text is found by looking; a text that was refused is not asked again.
 """
 
 from collections.abc import Callable, Iterable, Sequence

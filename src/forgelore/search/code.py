@@ -38,15 +38,14 @@ from forgelore.search.snippets import (
 )
 from forgelore.store.code import (
     CodeHitRow,
-    CommitHitRow,
     allow_commits,
     allow_files,
     list_first_chunks,
     list_first_chunks_of,
     list_newest_commits,
     load_code_hits,
-    load_commit_hits,
 )
+from forgelore.store.commits import load_commits
 from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow
 from forgelore.store.sqlite.fulltext import (
@@ -58,7 +57,8 @@ from forgelore.store.sqlite.fulltext import (
     raw_query_errors,
     search_code_words,
 )
-from forgelore.text.refs import commit_page, file_page
+from forgelore.text.items import StoredCommit
+from forgelore.text.refs import file_page
 
 _TESTS = re.compile(
     r"(?:\A|/)(?:tests?|testing|testdata|spec|specs|__tests__|idlelib/idle_test)(?:/|\Z)|(?:\A|/)test_|_test\.|\.test\."
@@ -242,17 +242,16 @@ def _mark_lines(retriever: Retriever, text: str, wanted: HighlightQuery) -> Snip
 
 
 def build_commit_hit(
-    retriever: Retriever, row: CommitHitRow, wanted: HighlightQuery, *, rank: int, score: float, relevance: float
+    retriever: Retriever, row: StoredCommit, wanted: HighlightQuery, *, rank: int, score: float, relevance: float
 ) -> Hit:
     """Return a commit; its line is that of its reading text."""
     subject, _, rest = row.message.partition("\n")
     text = rest.strip()
     marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
     titled = find_marks(subject, find_tokens(subject, retriever.stem, wanted), wanted)
-    url = commit_page(row.forge, row.host, row.project_path, row.sha)
     shown = HitRow(
-        row.id, 0, "commit", "commit", 0, row.sha[:12], subject, None, None, row.login or row.author, row.authored_at,
-        row.committed_at, url, 0, row.forge, row.host, row.project_path, text, None,
+        row.id, 0, "commit", "commit", 0, row.ref, subject, None, None, row.author, row.authored_ms, row.committed_ms,
+        row.url, 0, row.forge, row.host, row.path, text, None,
     )  # fmt: skip
     return Hit(
         shown, score, 0.0, rank, score, None, None, build_snippet(text, marks),
@@ -284,7 +283,7 @@ def build_named(retriever: Retriever, query: Query) -> list[Hit]:
     """Return the commits and files that a query names by their keys, as hits."""
     store, wanted = retriever.store, build_highlight_query((), retriever.stems)
     ids = {kind: [int(key[len(kind) :]) for key in query.code_keys if key.startswith(kind)] for kind in _KEYS}
-    commits = load_commit_hits(store, ids["commit:"])
+    commits = load_commits(store, ids["commit:"])
     chunks = load_code_hits(store, list_first_chunks_of(store, ids["file:"]))
     hits = [build_commit_hit(retriever, row, wanted, rank=1, score=1, relevance=1) for row in commits.values()]
     return [
@@ -326,7 +325,7 @@ def _find_commits(
     else:
         found = _find(retriever, "commits", query, words, depth)
         ids, scores = [one.document_id for one in found], {one.document_id: one.score for one in found}
-    rows = load_commit_hits(store, scores)
+    rows = load_commits(store, scores)
     best = max(scores.values(), default=0) or 1.0
     hits = [
         build_commit_hit(retriever, rows[one], wanted, rank=at, score=score / best, relevance=1.0)

@@ -9,6 +9,8 @@ from forgelore.store.database import Store
 from forgelore.store.filters import Columns, Filters, Values, build_where, in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remake_code_words, remove_code_words
+from forgelore.text.items import StoredItem
+from forgelore.text.refs import file_page
 from forgelore.text.terms import build_terms
 
 
@@ -254,19 +256,6 @@ class CodeHitRow(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-class CommitHitRow(NamedTuple):
-    id: int
-    sha: str
-    author: str | None
-    login: str | None
-    authored_at: int | None
-    committed_at: int | None
-    message: str
-    forge: str
-    host: str
-    project_path: str
-
-
 def allow_files(store: Store, filters: Filters) -> tuple[str, tuple[object, ...]]:
     """Return a query for the ids of the chunks whose file the filters allow; "" when they allow all."""
     where, bindings = build_where(store, filters._replace(types=()), FILES)
@@ -304,22 +293,6 @@ def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitR
     return found
 
 
-def load_commit_hits(store: Store, commit_ids: Iterable[int]) -> dict[int, CommitHitRow]:
-    sql = f"""
-        SELECT m.id, m.sha, m.author, m.login, m.authored_at, m.committed_at, m.message, p.forge, p.host, p.path
-        FROM commits m
-        JOIN projects p ON p.id = m.project_id
-        WHERE m.id {one_of()} AND {in_view(store, "m")}
-    """
-    return {row[0]: CommitHitRow._make(row) for row in store.rows(sql, pack_list(commit_ids))}
-
-
-def load_commit_paths(store: Store, commit_id: int) -> list[str]:
-    return [
-        path for (path,) in store.rows("SELECT path FROM commit_paths WHERE commit_id = ? ORDER BY path", commit_id)
-    ]
-
-
 def list_newest_commits(store: Store, filters: Filters, limit: int, *, is_ascending: bool = False) -> list[int]:
     """Return commits that filters allow, newest first."""
     where, bindings = build_where(store, filters._replace(types=()), COMMITS)
@@ -353,27 +326,21 @@ def list_first_chunks_of(store: Store, file_ids: Iterable[int]) -> list[int]:
     return [row[0] for row in store.rows(sql, pack_list(file_ids))]
 
 
-class ReadFileRow(NamedTuple):
-    path: str
-    text: str
-    tree_commit: str
-    forge: str
-    host: str
-    project_path: str
-    project_id: int
-
-
-def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
-    """Return a file with its project; None when it is gone."""
+def load_file(store: Store, file_id: int) -> StoredItem | None:
+    """Return a file, with its text, as an item is shown; None when it is gone."""
     sql = f"""
-        SELECT f.path, f.text, coalesce(t.tree_commit, ''), p.forge, p.host, p.path, p.id
+        SELECT f.id, p.id, p.forge, p.host, p.path, f.path, f.text, coalesce(t.tree_commit, '')
         FROM code_files f
         JOIN projects p ON p.id = f.project_id
         LEFT JOIN code_trees t ON t.project_id = f.project_id
         WHERE f.id = ? AND {in_view(store, "f")}
     """
     row = store.row(sql, file_id)
-    return ReadFileRow(*row) if row else None
+    if row is None:
+        return None
+    item_id, project_id, forge, host, project, path, text, commit = row
+    url = file_page(forge, host, project, commit, path)
+    return StoredItem(item_id, project_id, forge, host, project, "file", 0, path, text, url=url, name=path)
 
 
 def find_files_at(store: Store, path: str, project_id: int | None) -> list[int]:

@@ -8,7 +8,19 @@ from forgelore.store.database import Store
 from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
+from forgelore.text.items import StoredCommit
 from forgelore.text.terms import build_terms
+
+_COLUMNS = """
+    m.id, m.project_id, p.forge, p.host, p.path, m.sha, m.message, m.author, m.login, m.authored_at, m.committed_at,
+    m.parents, c.number, coalesce(t.folder, '')
+"""
+_TABLES = """
+    commits m
+    JOIN projects p ON p.id = m.project_id
+    LEFT JOIN commit_changes c ON c.commit_id = m.id
+    LEFT JOIN code_trees t ON t.project_id = m.project_id
+"""
 
 
 def load_shas(store: Store, project_id: int) -> set[str]:
@@ -173,49 +185,27 @@ def load_git_names(store: Store, login: str, project_ids: Iterable[int]) -> list
     return [GitName(*row) for row in store.rows(sql, login, pack_list(project_ids))]
 
 
-class NamedCommit(NamedTuple):
-    """A commit that a name means, and its project."""
-
-    id: int
-    sha: str
-    forge: str
-    host: str
-    path: str
+def load_commits(store: Store, commit_ids: Iterable[int]) -> dict[int, StoredCommit]:
+    sql = f"SELECT {_COLUMNS} FROM {_TABLES} WHERE m.id {one_of()} AND {in_view(store, 'm')}"
+    return {row[0]: StoredCommit._make(row) for row in store.rows(sql, pack_list(commit_ids))}
 
 
-def find_commits(store: Store, prefix: str, project_id: int | None, limit: int = 6) -> list[NamedCommit]:
+def load_commit_paths(store: Store, commit_id: int) -> list[str]:
+    return [
+        path for (path,) in store.rows("SELECT path FROM commit_paths WHERE commit_id = ? ORDER BY path", commit_id)
+    ]
+
+
+def find_commits(store: Store, prefix: str, project_id: int | None, limit: int = 6) -> list[StoredCommit]:
     """Return the commits whose names begin with these letters, in lower case."""
     sql = f"""
-        SELECT m.id, m.sha, p.forge, p.host, p.path
-        FROM commits m
-        JOIN projects p ON p.id = m.project_id
+        SELECT {_COLUMNS}
+        FROM {_TABLES}
         WHERE m.sha >= ?1 AND m.sha < ?1 || 'g' AND (?2 IS NULL OR m.project_id = ?2) AND {in_view(store, "m")}
         ORDER BY m.sha, m.id
         LIMIT ?3
     """
-    return [NamedCommit(*row) for row in store.rows(sql, prefix, project_id, limit)] if prefix else []
-
-
-class CommitFacts(NamedTuple):
-    """What git is asked by for a commit's diff, and the change that brought it; `folder`: of the clone, maybe gone."""
-
-    sha: str
-    parents: str
-    number: int | None
-    project_id: int
-    folder: str
-
-
-def load_commit_facts(store: Store, commit_id: int) -> CommitFacts | None:
-    sql = """
-        SELECT m.sha, m.parents, c.number, m.project_id, coalesce(t.folder, '')
-        FROM commits m
-        LEFT JOIN commit_changes c ON c.commit_id = m.id
-        LEFT JOIN code_trees t ON t.project_id = m.project_id
-        WHERE m.id = ?
-    """
-    row = store.row(sql, commit_id)
-    return CommitFacts(*row) if row else None
+    return [StoredCommit._make(row) for row in store.rows(sql, prefix, project_id, limit)] if prefix else []
 
 
 def list_commits_of(store: Store, project_id: int, number: int, limit: int) -> list[int]:

@@ -12,14 +12,13 @@ from typing import NamedTuple
 from forgelore.records import DocumentPlace, HashedText, StoredEmbedder
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
-from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped, load_labels_of
+from forgelore.store.item_lists import load_files_of, load_items, load_labels_of, load_threads
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import add_text, remove_text
 from forgelore.store.sqlite.vector_rows import drop_document_vectors, drop_other_vectors, queue_unembedded
-from forgelore.text.documents import Document, DocumentSource, Facts
-from forgelore.text.markdown import is_report
-from forgelore.text.reading import ReadNote
+from forgelore.text.documents import Document, Facts
+from forgelore.text.items import StoredItem
 from forgelore.text.terms import build_terms
 from forgelore.words import JobKind, source_of
 
@@ -30,33 +29,10 @@ _INSERT = f"""
     VALUES (?, ?, ?, ?, {_MARKS})
 """
 _UPDATE = f"UPDATE documents SET {', '.join(f'{name} = ?' for name in Facts._fields)} WHERE id = ?"
-_ITEMS = f"""
-    SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential
-    FROM items
-    WHERE id {one_of()} AND deleted_at IS NULL
-"""
-_PATHS = f"""
-    SELECT item_id, new_path
-    FROM item_files
-    WHERE item_id {one_of(1)}
-    UNION
-    SELECT item_id, old_path
-    FROM item_files
-    WHERE item_id {one_of(1)}
-    ORDER BY 1, 2
-"""
 _CARDS = f"""
     SELECT item_id, text
     FROM intent_cards
     WHERE item_id {one_of()}
-"""
-_NOTES = f"""
-    SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url
-    FROM notes n
-    JOIN threads t ON t.id = n.thread_id
-    WHERE n.item_id {one_of()}
-      AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
-    ORDER BY n.created_at, length(n.key), n.key
 """
 
 
@@ -73,36 +49,22 @@ class Written(NamedTuple):
         return Written(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSource]:
-    """Return what the documents of these items are made from; items that are gone are missing."""
-    item_ids = list(item_ids)
-    ids = pack_list(item_ids)
-    labels = load_labels_of(store, item_ids)
-    paths = grouped((item_id, path) for item_id, path in store.each(_PATHS, ids))
-    threads = _load_threads(store, ids)
-    cards: dict[int, str] = dict(store.rows(_CARDS, ids))
-    found = {}
-    for row in store.each(_ITEMS, ids):
-        item_id = row[0]
-        parts = (
-            tuple(labels.get(item_id, ())),
-            tuple(path for path in paths.get(item_id, ()) if path),
-            tuple((key, tuple(notes)) for key, notes in threads.get(item_id, {}).items()),
-            cards.get(item_id, ""),
-        )
-        found[item_id] = DocumentSource._make((*row, *parts))
-    return found
-
-
-def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[ReadNote]]]:
-    """Return the notes that people wrote for everybody: system notes, internal ones and reports of the bot belong to no
-    document.
+def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[StoredItem, str]]:
+    """Return what the documents of these items are made from, with the text of their card, "" where they have none;
+    items that are gone are missing.
     """
-    found: dict[int, dict[str, list[ReadNote]]] = {}
-    for item_id, key, *note in store.each(_NOTES, ids):
-        written = ReadNote(*note)
-        if not is_report(written.body):
-            found.setdefault(item_id, {}).setdefault(key, []).append(written)
+    ids = list(item_ids)
+    labels, files = load_labels_of(store, ids), load_files_of(store, ids)
+    threads = load_threads(store, ids, by_people=True)
+    cards: dict[int, str] = dict(store.rows(_CARDS, pack_list(ids)))
+    found = {}
+    for item_id, item in load_items(store, ids).items():
+        if item.deleted_ms is None:
+            whole = item._replace(
+                labels=tuple(labels.get(item_id, ())), files=tuple(files.get(item_id, ())),
+                threads=tuple(threads.get(item_id, ())),
+            )  # fmt: skip
+            found[item_id] = (whole, cards.get(item_id, ""))
     return found
 
 
@@ -313,50 +275,56 @@ def _within(allowed: Allowed | None) -> str:
     return f"{written} AND o.id IN ({allowed.sql})" if allowed else written
 
 
-_READING_ITEMS = f"""
-    SELECT {ITEM_COLUMNS}
-    FROM items i
-    JOIN projects p ON p.id = i.project_id
-    WHERE i.id {one_of()}
-"""
-_READING_NOTES = f"""
-    SELECT n.item_id, t.key, coalesce(t.path, n.path), coalesce(t.line, n.line), n.author, n.created_at, n.body,
-      n.key, n.url
-    FROM notes n
-    JOIN threads t ON t.id = n.thread_id
-    WHERE n.item_id {one_of()}
-      AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
-    ORDER BY n.created_at, length(n.key), n.key
-"""
-
-
-class ReadNoteRow(NamedTuple):
-    """A note with its thread's key, and the line of a file that the thread is about."""
-
-    key: str
-    path: str | None
-    line: int | None
-    author: str | None
-    created_at: int | None
-    body: str
-    note_key: str
-    url: str | None
-
-
-def load_read_items(store: Store, item_ids: Iterable[int]) -> list[StoredItem]:
-    """Return the rows of items, also of those that are gone from their forge: what is here can be read."""
-    return [StoredItem._make(row) for row in store.rows(_READING_ITEMS, pack_list(item_ids))]
-
-
-def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[ReadNoteRow]]:
-    """Return item -> the notes that people wrote for everybody, in their order."""
-    rows = store.each(_READING_NOTES, pack_list(item_ids))
-    return grouped((item_id, ReadNoteRow(*note)) for item_id, *note in rows)
-
-
 def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
     sql = f"SELECT id, item_id, thread_key FROM documents WHERE id {one_of()}"
     return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, pack_list(document_ids))}
+
+
+def next_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
+    """Return the next items of a project, behind the id `after`."""
+    sql = """
+        SELECT id
+        FROM items
+        WHERE project_id = ? AND id > ?
+        ORDER BY id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
+
+
+def next_replayed_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
+    """Return the next items of a project that do not wait for a replay, behind the id `after`."""
+    sql = """
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id = ? AND i.id > ?
+          AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = i.project_id AND j.kind = 'replay' AND j.key = CAST(i.id AS TEXT)
+          )
+        ORDER BY i.id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
+
+
+def next_indexed_items(store: Store, after: int, limit: int) -> list[int]:
+    """Return the next live items of all projects that have a document and do not wait for a new one."""
+    sql = """
+        SELECT DISTINCT i.id
+        FROM items i
+        JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
+        WHERE i.id > ? AND i.deleted_at IS NULL
+          AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT)
+          )
+        ORDER BY i.id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, after, limit)]
 
 
 def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple[int, str, str, int] | None:

@@ -1,20 +1,31 @@
-"""Items as `list`, `count`, `show`, exports and walks over all of them read them: one record, `StoredItem`.
+"""Items as `list`, `count`, `show`, exports and the index read them: one record, `StoredItem`, with its parts.
 
-Live items are those that their forge has not deleted; one that is gone keeps its row. Labels and files hang on items as
-rows of their own, and are loaded for many items with one query. Ids are those of rows.
+Live items are those that their forge has not deleted; one that is gone keeps its row. Labels, files, links and threads
+are rows of their own, and are loaded for many items with one query. Ids are those of rows.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
-from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where, visible, visible_link
+from forgelore.store.filters import (
+    CALLED_DISCUSSIONS,
+    COMMENTS,
+    ITEMS,
+    NOTES,
+    SAID,
+    THREADS,
+    Filters,
+    build_where,
+    visible,
+    visible_link,
+)
 from forgelore.store.sqlite.connection import one_of, pack_list
-
-if TYPE_CHECKING:
-    from forgelore.model import FileStatus
-
+from forgelore.text.items import Backlink, StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
+from forgelore.text.refs import note_page, shown_ref
+from forgelore.words import ProjectName
 
 SORTS = {
     "updated": "coalesce(i.updated_at, i.created_at, 0)",
@@ -30,68 +41,30 @@ _COUNTED = {
 }
 
 
-class StoredItem(NamedTuple):
-    """An item with all its columns; `assignees` is a JSON list; the last three name its project. Whatever shows, lists
-    or exports an item reads this.
-    """
-
-    id: int
-    project_id: int
-    kind: str
-    number: int
-    title: str
-    body: str | None
-    state: str | None
-    state_reason: str | None
-    author: str | None
-    author_role: str | None
-    assignees: str
-    created_at: int | None
-    updated_at: int | None
-    closed_at: int | None
-    merged_at: int | None
-    url: str | None
-    tag: str | None
-    category: str | None
-    milestone: str | None
-    source_branch: str | None
-    target_branch: str | None
-    is_draft: int
-    is_confidential: int
-    deleted_at: int | None
-    forge: str
-    host: str
-    path: str
-
-
-ITEM_COLUMNS = f"{', '.join(f'i.{name}' for name in StoredItem._fields[:-3])}, p.forge, p.host, p.path"
+_COLUMNS = StoredItem._fields[: StoredItem._fields.index("name")]
+ITEM_COLUMNS = ", ".join(
+    f"{'p' if name in ProjectName._fields else 'i'}.{name.replace('_ms', '_at')}" for name in _COLUMNS
+)
+_NO_PARTS = [StoredItem._field_defaults[name] for name in StoredItem._fields[len(_COLUMNS) :]]
 _WITHOUT_BODY = ITEM_COLUMNS.replace("i.body", "NULL")  # a list of a million items shows none
 
 
-class NoteRow(NamedTuple):
-    """A note with its thread."""
+def as_item(row: Sequence[Any]) -> StoredItem:
+    """Return the item whose `ITEM_COLUMNS` these are."""
+    *said, assignees, is_draft, is_confidential = row
+    names = () if assignees == "[]" else tuple(json.loads(assignees))
+    return StoredItem._make((*said, names, bool(is_draft), bool(is_confidential), *_NO_PARTS))
 
-    thread_id: int
-    thread_key: str
-    is_resolvable: int
-    is_resolved: int
-    thread_path: str | None
-    thread_line: int | None
-    author: str | None
-    body: str | None
-    created_at: int | None
-    path: str | None
-    line: int | None
-    is_system: int
-    is_internal: int
-    is_answer: int
-    type: str | None
-    url: str | None
-    key: str
-    resolved_by: str | None
-    resolved_at: int | None
-    position_type: str | None
-    is_note_resolved: int
+
+def load_items(store: Store, item_ids: Iterable[int]) -> dict[int, StoredItem]:
+    """Return the items, also those that are gone from their forge, whoever asks; without their parts."""
+    sql = f"""
+        SELECT {ITEM_COLUMNS}
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.id {one_of()}
+    """
+    return {row[0]: as_item(row) for row in store.each(sql, pack_list(item_ids))}
 
 
 def load_listed(
@@ -110,7 +83,73 @@ def load_listed(
         ORDER BY rank {direction}, i.project_id, i.number {direction}
         LIMIT ?
     """
-    return [(rank, StoredItem._make(row)) for rank, *row in store.rows(sql, *values, limit)]
+    return [(rank, as_item(row)) for rank, *row in store.rows(sql, *values, limit)]
+
+
+# Discussions that are threads, where their forge calls them so. One in which only the forge speaks ("changed the
+# description") is no discussion; nor is one that only members may read, or one below an item that is gone.
+_THREAD_SORTS = {
+    "updated": f"coalesce({THREADS.updated_at}, {THREADS.created_at}, 0)",
+    "created": f"coalesce({THREADS.created_at}, 0)",
+    "number": "i.number",
+    "comments": f"(SELECT count(*) {SAID})",
+}
+_DISCUSSIONS = f"""threads t
+JOIN items i ON i.id = t.item_id AND i.deleted_at IS NULL
+WHERE t.project_id IN ({CALLED_DISCUSSIONS}) AND EXISTS (SELECT 1 {SAID})"""
+_FIRST = f"SELECT s.id {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1"
+
+
+def load_discussion_threads(
+    store: Store, filters: Filters, *, sort: str, limit: int, is_ascending: bool = False
+) -> list[tuple[int, StoredItem]]:
+    """Return matching threads in the order of a list of items, each with what it is sorted by, as an item of kind
+    "thread": the item it is below, with the author, the times, the page and the text of the thread's first note; its
+    own state. Types do not count.
+    """
+    where, values = build_where(store, filters._replace(types=()), THREADS)
+    direction = "ASC" if is_ascending else "DESC"
+    # Chosen first and looked at after: of 100,000 threads the other way round took a second instead of half of one.
+    sql = f"""
+        WITH chosen AS (
+          SELECT t.id AS thread_id, {_THREAD_SORTS[sort]} AS rank
+          FROM {_DISCUSSIONS} AND {where}
+          ORDER BY rank {direction}, t.project_id, i.number {direction}, t.id
+          LIMIT ?
+        )
+        SELECT c.rank, CASE WHEN t.is_resolvable THEN t.is_resolved END, f.author, f.body, f.key, f.url,
+          {THREADS.created_at}, {THREADS.updated_at}, i.id, i.project_id, p.forge, p.host, p.path, i.kind, i.number,
+          i.url
+        FROM chosen c
+        JOIN threads t ON t.id = c.thread_id
+        JOIN items i ON i.id = t.item_id
+        JOIN projects p ON p.id = t.project_id
+        JOIN notes f ON f.id = ({_FIRST})
+        ORDER BY c.rank {direction}, t.project_id, i.number {direction}, t.id
+    """
+    return [(row[0], _as_thread(*row[1:])) for row in store.rows(sql, *values, limit)]
+
+
+def _as_thread(
+    is_resolved: int | None, author: str | None, body: str, key: str, url: str | None, *row: Any
+) -> StoredItem:
+    created_ms, updated_ms, item_id, project_id, forge, host, path, kind, number, item_url = row
+    return StoredItem(
+        item_id, project_id, forge, host, path, "thread", number, "", body,
+        None if is_resolved is None else "resolved" if is_resolved else "unresolved", None, author,
+        created_ms=created_ms, updated_ms=updated_ms, url=note_page(forge, item_url, key, url),
+        name=shown_ref(forge, kind, number),
+    )  # fmt: skip
+
+
+def count_discussion_threads(store: Store, filters: Filters) -> int:
+    """Return how many threads match; types do not count."""
+    where, values = build_where(store, filters._replace(types=()), THREADS)
+    sql = f"""
+        SELECT count(*)
+        FROM {_DISCUSSIONS} AND {where}
+    """
+    return int(store.value(sql, *values))
 
 
 def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
@@ -135,13 +174,11 @@ def find_items(store: Store, named: dict[str, str | int]) -> list[StoredItem]:
         WHERE {" AND ".join(f"i.{name} = ?" for name in named)} AND {visible(store, "i")}
         ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
     """
-    return [StoredItem._make(row) for row in store.rows(sql, *named.values())]
+    return [as_item(row) for row in store.rows(sql, *named.values())]
 
 
-def load_links(store: Store, item_id: int) -> list[tuple[str, str, str | None, int, str, int]]:
-    """Return what an item points to, each once, as (relation, project, kind, number, source, is_withdrawn); the project
-    is empty for its own.
-    """
+def load_links(store: Store, item: StoredItem) -> tuple[StoredLink, ...]:
+    """Return what an item points to, each once."""
     sql = f"""
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
         FROM item_links l
@@ -149,13 +186,23 @@ def load_links(store: Store, item_id: int) -> list[tuple[str, str, str | None, i
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
-    return list(store.rows(sql, item_id))
+    return tuple(StoredLink._make((*row, bool(withdrawn), item.forge)) for *row, withdrawn in store.rows(sql, item.id))
 
 
-def load_backlinks(
-    store: Store, project_id: int, kind: str, number: int
-) -> list[tuple[str, str, int, str, str | None]]:
-    """Return live items of the same project that point to an item, as (relation, kind, number, title, tag)."""
+def load_stated_links(store: Store, item_ids: Iterable[int]) -> dict[int, list[StoredLink]]:
+    """Return item -> its links that are not read from its text, sorted; items without are missing."""
+    sql = f"""
+        SELECT item_id, relation, target_project, target_kind, target_number, source, is_withdrawn
+        FROM item_links
+        WHERE item_id {one_of()} AND note_id IS NULL AND source <> 'text'
+        ORDER BY relation, target_project, target_number, target_kind, is_withdrawn
+    """
+    rows = store.each(sql, pack_list(item_ids))
+    return grouped((item_id, StoredLink._make((*row, bool(withdrawn), ""))) for item_id, *row, withdrawn in rows)
+
+
+def load_backlinks(store: Store, item: StoredItem) -> tuple[Backlink, ...]:
+    """Return live items of the same project that point to an item."""
     sql = f"""
         SELECT l.relation, i.kind, i.number, i.title, i.tag
         FROM item_links l
@@ -167,21 +214,44 @@ def load_backlinks(
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """
-    return list(store.rows(sql, project_id, number, kind, kind, number))
+    rows = store.rows(sql, item.project_id, item.number, item.kind, item.kind, item.number)
+    return tuple(
+        Backlink(relation, kind, number, title, shown_ref(item.forge, kind, number, tag))
+        for relation, kind, number, title, tag in rows
+    )
 
 
-def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:
-    """Return the notes of an item in their order."""
-    sql = """
-        SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line, n.author, n.body, n.created_at, n.path,
-          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url, n.key, t.resolved_by, t.resolved_at,
-          n.position_type, n.is_resolved
-        FROM threads t
-        JOIN notes n ON n.thread_id = t.id
-        WHERE t.item_id = ?
+def load_threads(
+    store: Store, item_ids: Iterable[int], *, include_internal: bool = True, by_people: bool = False
+) -> dict[int, list[StoredThread]]:
+    """Return item -> its threads with their notes, in the order of the first; items without are missing. `by_people`:
+    what people wrote for everybody, without system notes, internal ones and reports of the bot.
+    """
+    from forgelore.text.markdown import is_report  # a list has no use for it
+
+    hidden = "" if include_internal and not by_people else "AND NOT n.is_internal"
+    others = "AND NOT n.is_system AND n.body <> ''" if by_people else ""
+    sql = f"""
+        SELECT n.item_id, n.thread_id, t.key, t.path, t.line, t.resolved_by, t.resolved_at, t.is_resolvable,
+          t.is_resolved, n.key, n.author, n.body, n.created_at, n.path, n.line, n.type, n.url, n.position_type,
+          n.is_system, n.is_internal, n.is_answer, n.is_resolved
+        FROM notes n
+        JOIN threads t ON t.id = n.thread_id
+        WHERE n.item_id {one_of()} {hidden} {others}
         ORDER BY n.created_at, length(n.key), n.key
     """
-    return [NoteRow._make(row) for row in store.rows(sql, item_id)]
+    threads: dict[int, StoredThread] = {}
+    found: dict[int, list[StoredThread]] = {}
+    for row in store.each(sql, pack_list(item_ids)):
+        note = StoredNote(*row[9:18], *map(bool, row[18:]))
+        if by_people and is_report(note.body):
+            continue
+        thread = threads.get(row[1])
+        if thread is None:
+            threads[row[1]] = thread = StoredThread(row[2], [], *row[3:7], *map(bool, row[7:9]))
+            found.setdefault(row[0], []).append(thread)
+        thread.notes.append(note)
+    return found
 
 
 _Part = TypeVar("_Part")
@@ -206,16 +276,47 @@ def load_labels_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[str]
     return grouped((item_id, name) for item_id, name in store.each(sql, pack_list(item_ids)))
 
 
-def load_files_of(store: Store, item_ids: Iterable[int]) -> "dict[int, list[tuple[str, str, FileStatus]]]":
-    """Return item -> (new path, old path, status) of the files it changes; items without are missing."""
+def load_files_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[StoredFile]]:
+    """Return item -> the files it changes; items without are missing."""
     sql = f"""
         SELECT item_id, new_path, old_path, status
         FROM item_files
         WHERE item_id {one_of()}
         ORDER BY new_path, old_path
     """
-    rows = store.each(sql, pack_list(item_ids))
-    return grouped((item_id, (new_path, old_path, status)) for item_id, new_path, old_path, status in rows)
+    return grouped((item_id, StoredFile(*row)) for item_id, *row in store.each(sql, pack_list(item_ids)))
+
+
+def next_exported(
+    store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
+) -> list[StoredItem]:
+    """Return the next live items behind (number, kind)."""
+    hidden = "" if include_internal else "AND NOT i.is_confidential"
+    sql = f"""
+        SELECT {ITEM_COLUMNS}
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?) {hidden}
+        ORDER BY i.number, i.kind
+        LIMIT ?
+    """
+    return [as_item(row) for row in store.rows(sql, project_id, *after, limit)]
+
+
+def count_internal(store: Store, project_id: int) -> int:
+    """Return how many confidential items a project has, and internal notes on its other ones, together."""
+    items = """
+        SELECT count(*)
+        FROM items
+        WHERE project_id = ? AND is_confidential AND deleted_at IS NULL
+    """
+    notes = """
+        SELECT count(*)
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE n.project_id = ? AND n.is_internal AND NOT i.is_confidential AND i.deleted_at IS NULL
+    """
+    return int(store.value(items, project_id)) + int(store.value(notes, project_id))
 
 
 class ItemHead(NamedTuple):
@@ -315,53 +416,6 @@ def count_items(store: Store, project_id: int | None = None) -> int:
     if project_id is None:
         return int(store.value("SELECT count(*) FROM items"))
     return int(store.value("SELECT count(*) FROM items WHERE project_id = ?", project_id))
-
-
-def next_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
-    """Return the next items of a project, behind the id `after`."""
-    sql = """
-        SELECT id
-        FROM items
-        WHERE project_id = ? AND id > ?
-        ORDER BY id
-        LIMIT ?
-    """
-    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
-
-
-def next_replayed_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
-    """Return the next items of a project that do not wait for a replay, behind the id `after`."""
-    sql = """
-        SELECT i.id
-        FROM items i
-        WHERE i.project_id = ? AND i.id > ?
-          AND NOT EXISTS (
-            SELECT 1
-            FROM jobs j
-            WHERE j.project_id = i.project_id AND j.kind = 'replay' AND j.key = CAST(i.id AS TEXT)
-          )
-        ORDER BY i.id
-        LIMIT ?
-    """
-    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
-
-
-def next_indexed_items(store: Store, after: int, limit: int) -> list[int]:
-    """Return the next live items of all projects that have a document and do not wait for a new one."""
-    sql = """
-        SELECT DISTINCT i.id
-        FROM items i
-        JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
-        WHERE i.id > ? AND i.deleted_at IS NULL
-          AND NOT EXISTS (
-            SELECT 1
-            FROM jobs j
-            WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT)
-          )
-        ORDER BY i.id
-        LIMIT ?
-    """
-    return [item_id for (item_id,) in store.rows(sql, after, limit)]
 
 
 def count_live(store: Store, project_id: int | None = None, kind: str | None = None) -> int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from forgelore.store.database import Store
 from forgelore.store.filters import projects_in_view, said, visible
 from forgelore.store.sqlite.connection import elements, one_of, pack_list
+from forgelore.text.items import StoredReviewer
 
 
 class PersonScope(NamedTuple):
@@ -164,15 +165,6 @@ RANK = "(({0}.verdict <> 'commented') * 1000000000000000 + coalesce({0}.created_
 CURRENT_REQUEST = "role = 'requested' AND source IN ('forge', 'detail')"
 
 
-class ReviewerRow(NamedTuple):
-    """Somebody who is asked for a review of a change, or gave one: their last verdict, and whether one is awaited."""
-
-    login: str
-    verdict: str | None
-    reviewed_at: int | None
-    is_awaited: int
-
-
 def is_awaited(item: str, login: str) -> str:
     """Return the SQL condition that a review, which is asked for, was not given since.
 
@@ -191,7 +183,7 @@ def _verdict(given: str) -> str:
     return f"(SELECT g.verdict {given} ORDER BY {RANK.format('g')} DESC LIMIT 1)"
 
 
-def load_reviewers(store: Store, item_id: int) -> list[ReviewerRow]:
+def load_reviewers(store: Store, item_id: int) -> tuple[StoredReviewer, ...]:
     """Return who is to review a change and who did, its author left out."""
     given = f"{_BY} g.item_id = p.item_id AND g.login = p.login COLLATE NOCASE"
     sql = f"""
@@ -205,4 +197,4 @@ def load_reviewers(store: Store, item_id: int) -> list[ReviewerRow]:
         GROUP BY p.login COLLATE NOCASE
         ORDER BY p.login COLLATE NOCASE
     """
-    return [ReviewerRow._make(row) for row in store.rows(sql, item_id)]
+    return tuple(StoredReviewer._make((*row, bool(awaited))) for *row, awaited in store.rows(sql, item_id))

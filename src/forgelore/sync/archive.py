@@ -15,7 +15,6 @@ import gc
 import gzip
 import io
 import itertools
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -26,20 +25,19 @@ from msgspec import Struct
 from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, Stopped, StoreError
 from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.database import Store
-from forgelore.store.exports import (
-    ExportedNote,
+from forgelore.store.item_lists import (
     count_internal,
-    load_notes_of,
+    load_files_of,
+    load_labels_of,
     load_stated_links,
+    load_threads,
     next_exported,
 )
-from forgelore.store.item_lists import StoredItem, load_files_of, load_labels_of
 from forgelore.store.items import save_files, save_items
 from forgelore.store.notes import drop_threads, save_threads
 from forgelore.store.projects import StoredProject, save_project
 from forgelore.store.sync import acquire_lock, finish_run, has_cursors, start_run
-from forgelore.text.dates import format_ms
-from forgelore.text.jsonl import Parsed, file_line, link_line, note_line, numbered_lines, parse_line, write_line
+from forgelore.text.jsonl import Parsed, numbered_lines, parse_line, write_line
 from forgelore.words import KINDS
 
 IMPORT_BATCH = 3000
@@ -315,58 +313,13 @@ def export_lines(store: Store, project: StoredProject, *, include_internal: bool
     last: tuple[int, str] = (-1, "")
     while items := next_exported(store, project.id, last, EXPORT_BATCH, include_internal=include_internal):
         last = (items[-1].number, items[-1].kind)
-        parts = _Parts(store, [item.id for item in items], include_internal=include_internal)
+        ids = [item.id for item in items]
+        labels, files, links = load_labels_of(store, ids), load_files_of(store, ids), load_stated_links(store, ids)
+        threads = load_threads(store, ids, include_internal=include_internal)
         for item in items:
-            yield parts.line(item)
-
-
-class _Parts:
-    """Labels, files, links and notes of a batch of items, each read with one query."""
-
-    def __init__(self, store: Store, ids: list[int], *, include_internal: bool) -> None:
-        self._labels = load_labels_of(store, ids)
-        self._files = load_files_of(store, ids)
-        self._links = load_stated_links(store, ids)
-        self._notes = load_notes_of(store, ids, include_internal=include_internal)
-
-    def line(self, item: StoredItem) -> bytes:
-        always = {
-            "kind": item.kind,
-            "number": item.number,
-            "title": item.title,
-            "body": item.body,
-            "state": item.state,
-            "state_reason": item.state_reason,
-            "author": item.author,
-            "labels": self._labels.get(item.id, []),
-            "created_at": format_ms(item.created_at),
-            "updated_at": format_ms(item.updated_at),
-            "closed_at": format_ms(item.closed_at),
-            "url": item.url,
-            "files": [file_line(*file) for file in self._files.get(item.id, ())],
-            "notes": [_note(note) for note in self._notes.get(item.id, ())],
-        }
-        sometimes = {
-            "merged_at": format_ms(item.merged_at),
-            "source_branch": item.source_branch,
-            "target_branch": item.target_branch,
-            "tag": item.tag,
-            "category": item.category,
-            "is_draft": bool(item.is_draft),
-            "is_confidential": bool(item.is_confidential),
-            "assignees": json.loads(item.assignees),
-            "links": [link_line(*link) for link in self._links.get(item.id, ())],
-        }
-        return write_line(always, sometimes)
-
-
-def _note(note: ExportedNote) -> dict[str, Any]:
-    said = {
-        "author": note.author,
-        "body": note.body,
-        "created_at": note.created_at,
-        "path": note.path,
-        "line": note.line,
-        "is_system": bool(note.is_system),
-    }
-    return note_line(said, note.thread, is_internal=bool(note.is_internal), is_answer=bool(note.is_answer))
+            yield write_line(
+                item._replace(
+                    labels=tuple(labels.get(item.id, ())), files=tuple(files.get(item.id, ())),
+                    links=tuple(links.get(item.id, ())), threads=tuple(threads.get(item.id, ())),
+                )
+            )  # fmt: skip

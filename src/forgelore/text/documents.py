@@ -29,7 +29,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.text.reading import ReadNote
+from forgelore.text.items import StoredItem, StoredThread
 from forgelore.words import Representation
 
 MAX_CHARS = 32_000  # about 8,000 tokens: what a model can still read whole
@@ -37,26 +37,6 @@ _BETWEEN = "\n\n"
 _CUT = "\n[truncated]"
 
 Reason = Literal["token_limit_middle_drop", "single_note_oversized", "first_last_oversized"]
-
-
-class DocumentSource(NamedTuple):
-    """What the store knows of an item, as far as its documents need it."""
-
-    id: int
-    project_id: int
-    kind: str
-    title: str
-    body: str | None
-    state: str | None
-    author: str | None
-    created_at: int | None
-    updated_at: int | None
-    url: str | None
-    is_confidential: int
-    labels: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    threads: tuple[tuple[str, tuple[ReadNote, ...]], ...] = ()  # key and notes; without system and internal ones
-    card: str = ""  # the text of its intent card; a program wrote it, never a person
 
 
 class Facts(NamedTuple):
@@ -91,34 +71,38 @@ class Document(NamedTuple):
     facts: Facts
 
 
-def build_documents(source: DocumentSource) -> list[Document]:
-    """Return the item's document, one per thread that says anything, and that of its card where it has one."""
-    threads = [_thread_document(source, key, notes) for key, notes in source.threads if notes]
-    cards = [_own_document(source, "intent", source.card)] if source.card else []
-    return [_own_document(source, "item", source.body or ""), *threads, *cards]
+def build_documents(item: StoredItem, card: str = "") -> list[Document]:
+    """Return the item's document, one per thread that says anything, and that of its card where it has one. `card`: its
+    text, which a program wrote, never a person.
+    """
+    paths = sorted({path for file in item.files for path in (file.new_path, file.old_path) if path})
+    cards = [_own_document(item, "intent", card, paths)] if card else []
+    threads = [_thread_document(item, thread) for thread in item.threads]
+    return [_own_document(item, "item", item.body or "", paths), *threads, *cards]
 
 
-def _own_document(source: DocumentSource, representation: Representation, text: str) -> Document:
+def _own_document(item: StoredItem, representation: Representation, text: str, paths: Sequence[str]) -> Document:
     facts = Facts(
-        source.kind, source.state, source.author, source.created_at, source.updated_at, source.url,
-        source.is_confidential, 0, None, content_hash(source.title, text), _list_hash(source.labels),
-        _list_hash(source.paths),
+        item.kind, item.state, item.author, item.created_ms, item.updated_ms, item.url, int(item.is_confidential), 0,
+        None, content_hash(item.title, text), _list_hash(item.labels), _list_hash(paths),
     )  # fmt: skip
-    return Document(representation, "", source.title, text, source.labels, source.paths, facts)
+    return Document(representation, "", item.title, text, item.labels, tuple(paths), facts)
 
 
-def _thread_document(source: DocumentSource, key: str, notes: Sequence[ReadNote]) -> Document:
-    kept, reason = keep_notes([note.body for note in notes])
+def _thread_document(item: StoredItem, thread: StoredThread) -> Document:
+    notes, first = thread.notes, thread.notes[0]
+    kept, reason = keep_notes([note.body or "" for note in notes])
     text = _BETWEEN.join(kept)
-    paths = tuple(dict.fromkeys(note.path for note in notes if note.path))
-    times = [note.created_at for note in notes if note.created_at is not None]
+    named = (thread.path if note.path is None else note.path for note in notes)
+    paths = tuple(dict.fromkeys(path for path in named if path))
+    times = [note.created_ms for note in notes if note.created_ms is not None]
     facts = Facts(
-        source.kind, source.state, source.author, source.created_at, source.updated_at, notes[0].url or source.url,
-        source.is_confidential, int(reason is not None), reason, content_hash(source.title, text),
-        _list_hash(source.labels), _list_hash(paths), notes[0].author, times[0] if times else source.created_at,
-        max(times) if times else source.updated_at,
+        item.kind, item.state, item.author, item.created_ms, item.updated_ms, first.url or item.url,
+        int(item.is_confidential), int(reason is not None), reason, content_hash(item.title, text),
+        _list_hash(item.labels), _list_hash(paths), first.author, times[0] if times else item.created_ms,
+        max(times) if times else item.updated_ms,
     )  # fmt: skip
-    return Document("thread", key, source.title, text, source.labels, paths, facts)
+    return Document("thread", thread.key, item.title, text, item.labels, paths, facts)
 
 
 def keep_notes(bodies: Sequence[str], limit: int = MAX_CHARS) -> tuple[list[str], Reason | None]:

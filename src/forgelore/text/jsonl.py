@@ -16,8 +16,8 @@
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, NoReturn
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, NoReturn, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -26,6 +26,7 @@ from forgelore.errors import InvalidValue
 from forgelore.model import File, FileStatus, Item, ItemKey, Link, Note, Relation, State, Thread
 from forgelore.text.dates import TIME_PATTERN, format_ms, parse_ms
 from forgelore.text.fence import storable
+from forgelore.text.items import StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
 from forgelore.words import KIND_WORDS
 
 _STATES: dict[str, State] = {
@@ -277,26 +278,68 @@ def _link(line: LinkLine) -> Link:
     return Link(line.relation, line.number, kind, line.project, "forge", line.is_withdrawn)
 
 
-def write_line(always: dict[str, Any], sometimes: dict[str, Any]) -> bytes:
-    """Return a line with all of `always`, and of `sometimes` what says something."""
+def write_line(item: StoredItem) -> bytes:
+    """Return an item as a line, with all of its parts."""
+    always = {
+        "kind": item.kind,
+        "number": item.number,
+        "title": item.title,
+        "body": item.body,
+        "state": item.state,
+        "state_reason": item.state_reason,
+        "author": item.author,
+        "labels": item.labels,
+        "created_at": format_ms(item.created_ms),
+        "updated_at": format_ms(item.updated_ms),
+        "closed_at": format_ms(item.closed_ms),
+        "url": item.url,
+        "files": [_file_line(file) for file in item.files],
+        "notes": [_note_line(thread.key, note) for thread, note in _in_order(item.threads)],
+    }
+    sometimes = {
+        "merged_at": format_ms(item.merged_ms),
+        "source_branch": item.source_branch,
+        "target_branch": item.target_branch,
+        "tag": item.tag,
+        "category": item.category,
+        "is_draft": item.is_draft,
+        "is_confidential": item.is_confidential,
+        "assignees": item.assignees,
+        "links": [_link_line(link) for link in item.links],
+    }
     return _encode(always | {name: value for name, value in sometimes.items() if value}) + b"\n"
 
 
-def file_line(new_path: str, old_path: str, status: FileStatus) -> str | FileLine:
-    return new_path if status == "modified" else FileLine(new_path, old_path, status)
+def _file_line(file: StoredFile) -> str | FileLine:
+    is_plain = file.status == "modified"
+    return file.new_path if is_plain else FileLine(file.new_path, file.old_path, cast("FileStatus", file.status))
 
 
-def link_line(relation: Relation, number: int, kind: str | None, project: str, is_withdrawn: int) -> LinkLine:
-    return LinkLine(relation, number, kind, project, bool(is_withdrawn))
+def _link_line(link: StoredLink) -> LinkLine:
+    return LinkLine(cast("Relation", link.relation), link.number, link.kind, link.project, link.is_withdrawn)
 
 
-def note_line(note: dict[str, Any], thread: str, *, is_internal: bool, is_answer: bool) -> dict[str, Any]:
-    """Return a note as it is written; `note` holds what every note says, with its time in milliseconds."""
-    line = {**note, "created_at": format_ms(note["created_at"])}
-    if thread != _place(note["path"], note["line"]):
+def _in_order(threads: Sequence[StoredThread]) -> list[tuple[StoredThread, StoredNote]]:
+    """Return the notes of all threads in the order in which they were written."""
+    notes = [(thread, note) for thread in threads for note in thread.notes]
+    if len(threads) > 1:
+        notes.sort(key=lambda one: (one[1].created_ms is not None, one[1].created_ms, len(one[1].key), one[1].key))
+    return notes
+
+
+def _note_line(thread: str, note: StoredNote) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "author": note.author,
+        "body": note.body,
+        "created_at": format_ms(note.created_ms),
+        "path": note.path,
+        "line": note.line,
+        "is_system": note.is_system,
+    }
+    if thread != _place(note.path, note.line):
         line["thread"] = thread
-    if is_internal:
+    if note.is_internal:
         line["is_internal"] = True
-    if is_answer:
+    if note.is_answer:
         line["is_answer"] = True
     return line

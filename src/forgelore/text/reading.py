@@ -39,25 +39,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.text.dates import format_ms
-
-
-class ReadNote(NamedTuple):
-    """What somebody wrote in a conversation, as it is read and searched."""
-
-    author: str | None
-    created_at: int | None
-    body: str
-    path: str | None = None  # the file that it is about, where the store says so of each note
-    url: str | None = None
-
-
-class ReadThread(NamedTuple):
-    """A conversation of which there is something to read. `line` of `path`, where it is about one."""
-
-    key: str
-    notes: tuple[ReadNote, ...]
-    path: str | None = None
-    line: int | None = None
+from forgelore.text.items import StoredThread
 
 
 class Section(NamedTuple):
@@ -144,25 +126,26 @@ def hash_lines(lines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> ReadingLines:
+def build_lines(header: str, body: str, threads: Sequence[StoredThread]) -> ReadingLines:
     """Return the lines of an item. Those of its body are the same without its threads, which come behind it."""
     lines = [*header.split("\n"), "", "--- Description ---", ""]
     written = split_lines(body)
     sections = [Section("", len(lines) + 1, len(lines) + len(written))]
     lines += written
     for thread in threads:
-        place = f" on {thread.path}{f':{thread.line}' if thread.line else ''}" if thread.path else ""
+        path, line = thread.place
+        place = f" on {path}{f':{line}' if line else ''}" if path else ""
         lines += ["", f"--- Thread{place} ---"]
         first = len(lines) + 1
         for note in thread.notes:
-            when = (format_ms(note.created_at) or "")[:16].replace("T", " ")
-            lines += ["", f"@{note.author or 'ghost'}{f' ({when})' if when else ''}:", *split_lines(note.body)]
+            when = (format_ms(note.created_ms) or "")[:16].replace("T", " ")
+            lines += ["", f"@{note.author or 'ghost'}{f' ({when})' if when else ''}:", *split_lines(note.body or "")]
         sections.append(Section(thread.key, first, len(lines)))
     return ReadingLines(tuple(lines), tuple(sections))
 
 
 def list_parts(
-    body: WrittenPart, sections: Sequence[Section], threads: Sequence[ReadThread]
+    body: WrittenPart, sections: Sequence[Section], threads: Sequence[StoredThread]
 ) -> tuple[WrittenPart, ...]:
     """Return who wrote which lines of `build_lines`: known from the notes, since a text may hold lines that look like
     somebody else's.
@@ -172,8 +155,8 @@ def list_parts(
     for section, thread in zip(others, threads, strict=True):
         at = section.first
         for note in thread.notes:
-            end = at + 1 + len(split_lines(note.body))
-            parts.append(WrittenPart(section.key, note.author, note.created_at, at + 2, end, thread.path, note.url))
+            end = at + 1 + len(split_lines(note.body or ""))
+            parts.append(WrittenPart(section.key, note.author, note.created_ms, at + 2, end, thread.place[0], note.url))
             at = end + 1
     return tuple(parts)
 

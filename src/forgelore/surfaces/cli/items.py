@@ -19,7 +19,7 @@ from forgelore.surfaces.cli.filtering import (
 from forgelore.surfaces.present.text import Style, cells, clean, day, fit, number, printable, table, width, wrap
 
 if TYPE_CHECKING:
-    from forgelore.api import ListedItem, ListedItems, RowCount, ShownFile, ShownItem, ShownReviewer, ShownThread
+    from forgelore.api import ListedItem, ListedItems, RowCount, StoredFile, StoredItem, StoredReviewer, StoredThread
 
 _LABEL_COLUMNS = 24
 _MAX_LISTED = 1_000_000
@@ -153,7 +153,7 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--document", action="store_true", help="as plain text with a structured header, for agents")
 
 
-def run_show(context: Context, arguments: argparse.Namespace) -> "ShownItem | list[ShownItem]":
+def run_show(context: Context, arguments: argparse.Namespace) -> "StoredItem | list[StoredItem]":
     from forgelore.api import split_refs
 
     project = context.history.projects.name(arguments.project)
@@ -170,7 +170,7 @@ def run_show(context: Context, arguments: argparse.Namespace) -> "ShownItem | li
 
 def _load_items(
     context: Context, refs: list[tuple[str, ...]], project: str | None, *, with_document: bool
-) -> "list[tuple[tuple[str, ...], ShownItem]]":
+) -> "list[tuple[tuple[str, ...], StoredItem]]":
     """Return the items that were found. Errors of the others are reported at the end, or at once if none was."""
     found, errors = [], []
     for ref in refs:
@@ -193,14 +193,14 @@ def _open_pages(context: Context, refs: list[tuple[str, ...]], project: str | No
         context.open_page(page)
 
 
-def _print_shown(context: Context, item: "ShownItem", *, with_system: bool) -> None:
+def _print_shown(context: Context, item: "StoredItem", *, with_system: bool) -> None:
     if item.document is not None:
         context.print(*printable(item.document).split("\n"))
     else:
         _print_item(context, item, with_system=with_system)
 
 
-def _print_item(context: Context, item: "ShownItem", *, with_system: bool) -> None:
+def _print_item(context: Context, item: "StoredItem", *, with_system: bool) -> None:
     style, columns = context.style, min(width(), 110)
     reason = f" ({clean(item.state_reason).replace('_', ' ')})" if item.state_reason else ""
     context.print(f"{style.bold(clean(item.title))}  {style.dim(clean(item.ref))}")
@@ -241,7 +241,7 @@ def _print_item(context: Context, item: "ShownItem", *, with_system: bool) -> No
         _print_thread(context, thread, columns, with_system=with_system)
 
 
-def _print_commits(context: Context, item: "ShownItem") -> None:
+def _print_commits(context: Context, item: "StoredItem") -> None:
     style = context.style
     if item.kind == "commit":
         context.print("", style.dim(f"with its diff: forgelore show {item.ref} --document"))
@@ -253,7 +253,7 @@ def _print_commits(context: Context, item: "ShownItem") -> None:
             context.print(style.dim(f"  … and {len(item.commits) - 20} more"))
 
 
-def _shown_branches(item: "ShownItem") -> str:
+def _shown_branches(item: "StoredItem") -> str:
     return (
         f"{clean(item.source_branch)} → {clean(item.target_branch)}"
         if item.source_branch and item.target_branch
@@ -261,18 +261,18 @@ def _shown_branches(item: "ShownItem") -> str:
     )
 
 
-def _describe_reviewer(one: "ShownReviewer") -> str:
+def _describe_reviewer(one: "StoredReviewer") -> str:
     said = (one.verdict or "").replace("_", " ")
     return f"@{clean(one.login)} {', '.join(part for part in (said, 'awaited' if one.is_awaited else '') if part)}"
 
 
-def _file_line(style: Style, file: "ShownFile") -> str:
+def _file_line(style: Style, file: "StoredFile") -> str:
     paint = {"added": style.green, "deleted": style.red, "renamed": style.yellow}.get(file.status, str)
     old = f" (was {clean(file.old_path)})" if file.status == "renamed" else ""
     return f"{paint(file.status[0])} {clean(file.new_path)}{old}"
 
 
-def _print_links(context: Context, item: "ShownItem") -> None:
+def _print_links(context: Context, item: "StoredItem") -> None:
     style = context.style
     groups: dict[str, list[str]] = {}
     for link in item.links:
@@ -288,7 +288,7 @@ def _print_links(context: Context, item: "ShownItem") -> None:
         context.print(f"{style.dim(name + ':')} {', '.join(dict.fromkeys(refs[:12]))}{more}")
 
 
-def _print_thread(context: Context, thread: "ShownThread", columns: int, *, with_system: bool) -> None:
+def _print_thread(context: Context, thread: "StoredThread", columns: int, *, with_system: bool) -> None:
     style = context.style
     notes = [note for note in thread.notes if with_system or not note.is_system]
     if not notes:

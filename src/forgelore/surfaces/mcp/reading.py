@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         ReadingWindow,
         ReadItem,
         ScrollDirection,
-        ShownItem,
-        ShownNote,
+        StoredItem,
+        StoredNote,
     )
 
 _MAX_PLACES = 40
@@ -108,7 +108,7 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
     return ToolAnswer("\n".join(lines), data)
 
 
-def answer_show(item: "ShownItem") -> ToolAnswer:
+def answer_show(item: "StoredItem") -> ToolAnswer:
     def build(width: int) -> ToolAnswer:
         data = _outline(item, width)
         return ToolAnswer(_write_outline(data), data)
@@ -135,7 +135,7 @@ def _describe_end(side: str, place: TextPlace | None, direction: "ScrollDirectio
     return [f'more {side}: line={place.line}{column}, direction="{direction}"']
 
 
-def _outline(item: "ShownItem", width: int) -> ItemOutline:
+def _outline(item: "StoredItem", width: int) -> ItemOutline:
     notes = [note for thread in item.threads for note in thread.notes if not note.is_system and note.body]
     return ItemOutline(
         ref=one_line(item.ref, 90), project=item.project, kind=item.kind, title=one_line(item.title, 200),
@@ -153,7 +153,7 @@ def _outline(item: "ShownItem", width: int) -> ItemOutline:
     )  # fmt: skip
 
 
-def _outline_note(note: "ShownNote", width: int) -> OutlinedNote:
+def _outline_note(note: "StoredNote", width: int) -> OutlinedNote:
     return OutlinedNote(
         one_line(note.author, 40) or None, day(note.created_at), one_line(note.body, width),
         one_line(note.path, 120) or None, note.is_internal,

@@ -1,6 +1,7 @@
 """Answers of the facade as data for programs: JSON values, the envelope, rows and JSON Schemas.
 
-A struct becomes an object with its fields as keys. Its class may say more: `json_key` gives a field another key, ""
+A struct becomes an object with its fields as keys. Its class may say more: `json_fields` names what is written instead
+of the fields, properties included; `json_key` gives one another key, ""
 leaves it out, and "*" puts the fields of its value in its place; fractions are rounded to `json_digits`. A field that
 is `MISSING` is left out. Where the data differs further, the modules beside this one have their own structs.
 The schemas are published in docs/json/, and the tests check every output against them.
@@ -77,7 +78,9 @@ def _struct_data(value: object, names: dict[str, str]) -> dict[str, JsonValue]:
 
 def field_names(kind: type) -> dict[str, str] | None:
     """Return field -> key of a struct (a named tuple, or one of msgspec's); None for any other type."""
+    chosen: Callable[[], tuple[str, ...]] | None = getattr(kind, "json_fields", None)
     names: tuple[str, ...] | None = getattr(kind, "_fields", None) or getattr(kind, "__struct_fields__", None)
+    names = chosen() if chosen else names
     key_of: Callable[[str], str] = getattr(kind, "json_key", str)
     return None if names is None else {name: key for name in names if (key := key_of(name))}
 
@@ -241,8 +244,11 @@ class _SchemaBuilder:
 
     def _list_fields(self, kind: type) -> Iterator[tuple[str, object]]:
         """Yield key and type of each field of an object."""
-        hints = get_type_hints(kind, {**self._names, **vars(sys.modules[kind.__module__])})
+        names = {**self._names, **vars(sys.modules[kind.__module__])}
+        hints = get_type_hints(kind, names)
         for name, key in (field_names(kind) or {}).items():
+            if isinstance(made := getattr(kind, name, None), property):
+                hints[name] = get_type_hints(made.fget, names)["return"]
             if key == _IN_PLACE:
                 yield from self._list_fields(hints[name])
             else:
