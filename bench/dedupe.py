@@ -17,7 +17,7 @@ import numpy as np
 from forgelore.api import open_history
 from forgelore.compare.rank import CANDIDATES, CompareRequest, rank_matches
 from forgelore.compare.scoring import wilson
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.dedupe.candidates import keep_features
 from forgelore.dedupe.clusters import BOUND, Edge, cluster_edges
 from forgelore.dedupe.gates import BATCH_K, MIN_GAP, MIN_SCORE, RULES, Rule, is_same_failure

@@ -9,16 +9,16 @@ Needs LightGBM (requirements/ranker.txt) and the extra minilm. The same inputs a
 import hashlib
 import json
 import pathlib
+import re
 import sys
-import textwrap
 
 import lightgbm
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
-from forgelore.compare.calibration import fit_curve
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.calibration import Curve, fit_curve
+from forgelore.compare.trees import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
 from lib.evidence_choice import RECIPES
@@ -30,40 +30,6 @@ from tree_export import export_trees
 
 CORE = ROOT / "src" / "forgelore" / "compare"
 SCORES = ROOT / "tests" / "core" / "shipped_scores.json"
-HEAD = '''"""Shipped rankers: the trees, distributions and curves that come with the program, by family of embedders.
-
-Written by `python training/evidence_ship.py` from public trackers, trees as files in `ranker_data`; what they are worth
-on a tracker they were not fitted on is in bench/results/evidence.md. "lore+minilm" is for stores that have vectors of
-both. "other" is for embedders that nobody fitted on: it looks at positions in the list of neighbours, never at a cosine
-itself. "words" is for no vectors at all.
-"""
-
-from functools import cache
-from pkgutil import get_data
-
-from forgelore.compare.calibration import Curve, Distribution, Distributions
-from forgelore.compare.trees import Trees, parse_trees
-
-VERSION = {version}  # grows with every change of trees or evidence: strengths of two versions are never compared
-FAMILIES = ("lore", "lore+minilm", "other", "words")
-# Mean and deviation of the cosines of a list, of the embedders that were measured.
-USUAL_COSINES = {{"lore": {usual}, "minilm": (0.321, 0.085)}}
-
-
-@cache
-def load_trees(family: str) -> Trees:
-    """Return the trees of a family; read once, in 5 ms."""
-    text = get_data("forgelore.compare", f"ranker_data/{{family}}.json")
-    assert text is not None, f"the package lacks the trees of {{family}}"
-    return parse_trees(text.decode())
-
-
-def _steps(*of_states: str) -> Distributions:
-    """All strengths, those of open matches, those of closed ones."""
-    return Distributions(*(Distribution(tuple(float(step) for step in text.split())) for text in of_states))
-
-
-'''
 
 
 def ship(version: int = VERSION + 1) -> None:
@@ -75,7 +41,7 @@ def ship(version: int = VERSION + 1) -> None:
         "words": (words, columns(with_vectors=False)),
     }
     recipe = RECIPES[0]
-    distributions, curves, scores = [], [], {}
+    strengths, scores = [], {}
     (CORE / "ranker_data").mkdir(exist_ok=True)
     for name, (trackers, used) in families.items():
         fit = fit_trackers(with_less_known(trackers), used, recipe)
@@ -85,17 +51,16 @@ def ship(version: int = VERSION + 1) -> None:
         scores[name] = sample_scores(fit, trackers, json.loads(text)["trees"])
         # Trees know the trackers they were grown on too well: strengths are taken from trees without each.
         held = evidence.hold_out(trackers, used)
-        distributions.append(distribution_text(name, held))
         curve = fit_curve([case for one in held for case in cases_of(one.tracker, one.fit)], START, prior=0.0)
         pairs = sum(int(is_asked(tracker.queries).sum()) for tracker in trackers)
-        curves.append(
-            f'    "{name}": Curve({curve.slope:.4f}, {curve.intercept:.4f}, {pairs}, most={curve.most:.4f}),\n'
-        )
-    text = HEAD.format(version=version, usual=usual(lore))
-    text += "DISTRIBUTIONS = {\n" + "".join(distributions) + "}\nCURVES = {\n" + "".join(curves) + "}\n"
-    (CORE / "shipped.py").write_text(text, encoding="utf-8")
+        strengths.append(strengths_text(name, held, curve._replace(pairs=pairs)))
+    (CORE / "ranker_data" / "strengths.json").write_text("{" + ",\n".join(strengths) + "}\n", encoding="utf-8")
+    module = CORE / "trees.py"
+    text = re.sub(r"^VERSION = \d+", f"VERSION = {version}", module.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = re.sub(r'(?<=^USUAL_COSINES = {"lore": )\([^()]*\)', str(usual(lore)), text, flags=re.MULTILINE)
+    module.write_text(text, encoding="utf-8")
     SCORES.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
-    print("shipped.py written; run ruff format on it")
+    print("ranker_data and trees.py written")
 
 
 def describe(trackers: list[Tracker], used: list[int], recipe: Recipe, embedder: str) -> dict:
@@ -132,12 +97,16 @@ def sample_scores(fit: Fit, trackers: list[Tracker], trees: list, *, count: int 
     }
 
 
-def distribution_text(name: str, held: list[Held]) -> str:
-    parts = []
-    for part in evidence.shipped_distribution([(one.tracker, one.fit) for one in held]):
-        steps = " ".join(f"{strength:g}" for strength in part.strengths)
-        parts.append("".join(f'        "{line} "\n' for line in textwrap.wrap(steps, 100)))
-    return f'    "{name}": _steps(\n{",".join(parts)}    ),\n'
+def strengths_text(name: str, held: list[Held], curve: Curve) -> str:
+    """Return what is usual of a family, and its chance, as an entry of strengths.json."""
+    of_states = evidence.shipped_distribution([(one.tracker, one.fit) for one in held])
+    parts = ["[" + ", ".join(f"{strength:g}" for strength in part.strengths) + "]" for part in of_states]
+    numbers = {
+        "slope": round(curve.slope, 4), "intercept": round(curve.intercept, 4), "pairs": curve.pairs,
+        "most": round(curve.most, 4),
+    }  # fmt: skip
+    joined = ",\n ".join(parts)
+    return f'"{name}": {{"curve": {json.dumps(numbers)}, "strengths": [\n {joined}]}}'
 
 
 def usual(trackers: list[Tracker]) -> tuple[float, float]:

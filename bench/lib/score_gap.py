@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from forgelore.compare.shipped import DISTRIBUTIONS, load_trees
+from forgelore.compare.calibration import load_shipped
+from forgelore.compare.trees import load_trees
 from forgelore.dedupe.gates import BATCH_K, MIN_GAP, MIN_SCORE
 from forgelore.records import BestMatch
 from lib.common import table
@@ -29,7 +30,7 @@ def gap_text(trackers: list[Tracker]) -> str:
 
 def find_gaps(tracker: Tracker) -> np.ndarray:
     """Of each list: how far the first is ahead by strength, and the nearest by cosine."""
-    queries, distribution, found = tracker.queries, DISTRIBUTIONS["lore"], []
+    queries, distribution, found = tracker.queries, load_shipped("lore")[0], []
     is_open = queries.features[:, AT["open"]] == 1
     strengths = np.full(len(is_open), -99.0)
     rows = [

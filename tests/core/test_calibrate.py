@@ -14,12 +14,13 @@ from forgelore.compare.calibration import (
     Distributions,
     calibration_error,
     fit_curve,
+    load_shipped,
     log_loss,
     reliability,
     sigmoid,
 )
 from forgelore.compare.evidence import FEATURES, HISTORY, SECOND
-from forgelore.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
+from forgelore.compare.trees import FAMILIES, USUAL_COSINES, VERSION, load_trees
 from forgelore.records import BestMatch  # fmt: skip
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)
@@ -143,7 +144,7 @@ def test_a_logit_of_any_size_is_a_chance(logit):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_shipped_is_whole(family):
-    trees, distributions, curve = load_trees(family), DISTRIBUTIONS[family], CURVES[family]
+    trees, (distributions, curve) = load_trees(family), load_shipped(family)
     assert (trees.name, trees.version) == (family, VERSION)
     assert set(trees.features) <= {*FEATURES, *HISTORY, *SECOND}
     assert not {"cites", "same"} & set(trees.features)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from forgelore.compare.calibration import find_facts
 from forgelore.compare.evidence import FEATURES, HISTORY
-from forgelore.compare.shipped import FAMILIES, load_trees
+from forgelore.compare.trees import FAMILIES, load_trees
 
 NAMES = sorted({*FEATURES, *HISTORY} - {"same", "cites"})
 PAIRS = st.dictionaries(st.sampled_from(NAMES), st.floats(-3, 8) | st.sampled_from([0.0, 1.0]))

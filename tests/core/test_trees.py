@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from forgelore.compare.shipped import FAMILIES, load_trees
-from forgelore.compare.trees import parse_trees
+from forgelore.compare.trees import FAMILIES, load_trees, parse_trees
 
 SCORES = pathlib.Path(__file__).with_name("shipped_scores.json")
 RISING = (

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forgelore.compare.calibrate import recalibrate
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_duplicates

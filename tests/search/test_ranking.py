@@ -8,10 +8,10 @@ from hashed import HashedEmbedder
 
 from forgelore.app import App
 from forgelore.compare.calibrate import build_sample, learn_boilerplate, rank_earlier, remember_strengths
-from forgelore.compare.calibration import MIN
+from forgelore.compare.calibration import MIN, load_shipped
 from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.reference import FEW_ITEMS, load_distribution, scope_of
-from forgelore.compare.shipped import DISTRIBUTIONS, VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.records import BestMatch
@@ -180,7 +180,7 @@ def test_the_sample_is_of_the_newest_items_and_grows_to_its_size_only(large):
 
 def test_a_project_gets_a_distribution_of_its_own_with_its_sample(large):
     scope = scope_of(large.retriever, 1, "issue")
-    assert load_distribution(large.store, scope) == DISTRIBUTIONS["words"]
+    assert load_distribution(large.store, scope) == load_shipped("words")[0]
     build_sample(large.retriever, 1, "issue", size=MIN - 1)
     assert load_distribution(large.store, scope).source == "shipped"
     build_sample(large.retriever, 1, "issue", size=MIN)

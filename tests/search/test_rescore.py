@@ -6,7 +6,7 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.compare.rank import CompareRequest, rank_matches
-from forgelore.compare.shipped import USUAL_COSINES
+from forgelore.compare.trees import USUAL_COSINES
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever

@@ -7,7 +7,7 @@ from forgelore.compare.calibrate import build_sample, recalibrate
 from forgelore.compare.evidence import SECOND
 from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.reference import scope_of
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.index.vectors import embed_items
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import list_learned, load_sampled

@@ -17,7 +17,7 @@ from forgelore.compare.calibration import Case, Curve, calibration_error, fit_cu
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.reference import STRENGTHS, load_distribution, scope_of, shipped_curve
 from forgelore.compare.sameness import READ, learn
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.errors import Stopped
 from forgelore.ports.progress import Watcher
 from forgelore.records import BestMatch

@@ -17,13 +17,15 @@ up over all trees:
 which holds exactly, up to the rounding of sums. It says what the trees looked at, not why two items are the same.
 """
 
+import json
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 from forgelore.compare.evidence import path_bonus
-from forgelore.compare.trees import Trees
+from forgelore.compare.trees import Trees, read_shipped
 from forgelore.records import BestMatch
 
 CurveSource = Literal["shipped", "project"]
@@ -119,6 +121,14 @@ class Distributions(NamedTuple):
     def position(self, best: BestMatch) -> float:
         of_state = None if best.is_open is None else self.of_open if best.is_open else self.of_closed
         return (of_state or self.every).position(best.strength)
+
+
+@cache
+def load_shipped(family: str) -> tuple[Distributions, Curve]:
+    """Return what comes with the program for a family of trees: the strengths that are usual, and the chance."""
+    known = json.loads(read_shipped("strengths"))[family]
+    parts = (Distribution(tuple(strengths)) for strengths in known["strengths"])
+    return Distributions(*parts), Curve(**known["curve"])
 
 
 def sigmoid(logit: float) -> float:

@@ -81,6 +81,7 @@ TELLING = 40  # words that stand for an item
 TITLE_TIMES = 2
 _QUOTES = 8
 _MAX_MARKS = 6  # of one kind that count
+_DAY_MS = 86_400_000
 _UNKNOWN = -math.log(RARE)
 _COVER_SLOPE, _COVER_OFFSET = 7.0, -0.4  # from the share of words that both have to a position by BM25: three trackers
 
@@ -263,11 +264,8 @@ def _recency(mine: int | None, other: int | None) -> float:
     """Return 1 for the same day, 0 for ten years or an unknown time; the logarithm of days between."""
     if mine is None or other is None:
         return 0.0
-    days = abs(mine - other) / 86_400_000
+    days = abs(mine - other) / _DAY_MS
     return 1 - min(1.0, math.log1p(days) / math.log1p(3650))
-
-
-_SIBLING = _recency(0, SIBLING_DAYS * 86_400_000) - 1e-4  # features are kept with four digits
 
 
 def _names(place: Place, number: int) -> bool:
@@ -354,7 +352,6 @@ def _both(mine: Collection[str], theirs: Collection[str]) -> Iterable[str]:
 HISTORY = (
     "open", "closed_for", "marked", "comments", "people", "quiet", "mentions", "duplicates", "same_author", "took_part",
 )  # fmt: skip
-_DAY_MS = 86_400_000
 
 
 def compare_history(history: ItemHistory, *, author: str | None, asked_at: int | None) -> dict[str, float]:
@@ -375,7 +372,8 @@ def compare_history(history: ItemHistory, *, author: str | None, asked_at: int |
 
 def are_siblings(features: Mapping[str, float]) -> bool:
     """Tell whether one author filed both within a week: a series ("Weekly report", one for each platform) is."""
-    return features.get("same_author") == 1 and features.get("recency", 0.0) >= _SIBLING
+    within = _recency(0, SIBLING_DAYS * _DAY_MS) - 1e-4  # features are kept with four digits
+    return features.get("same_author") == 1 and features.get("recency", 0.0) >= within
 
 
 def was_open(features: Mapping[str, float]) -> bool | None:

@@ -10,10 +10,9 @@ with and without it belong to two models and are never compared.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.compare.calibration import MIN, SAME, Curve, Distributions
+from forgelore.compare.calibration import MIN, SAME, Curve, Distributions, load_shipped
 from forgelore.compare.evidence import compare_second, was_open
-from forgelore.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
-from forgelore.compare.trees import Trees
+from forgelore.compare.trees import FAMILIES, USUAL_COSINES, VERSION, Trees, load_trees
 from forgelore.errors import LoreError, StoreError
 from forgelore.index.cleaning import build_chunks
 from forgelore.records import BestMatch
@@ -128,7 +127,7 @@ def load_distribution(store: Store, scope: CalibrationScope) -> Distributions:
 
 
 def shipped_distribution(scope: CalibrationScope) -> Distributions:
-    return DISTRIBUTIONS[_family(scope.model)]
+    return load_shipped(_family(scope.model))[0]
 
 
 def load_curve(store: Store, scope: CalibrationScope) -> Curve:
@@ -151,7 +150,7 @@ def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
 
 
 def shipped_curve(scope: CalibrationScope) -> Curve:
-    return CURVES[_family(scope.model)]
+    return load_shipped(_family(scope.model))[1]
 
 
 def similarity_of(

@@ -16,11 +16,19 @@ The strength of a pair is the sum of one leaf of each tree, in the order of the 
 bits that LightGBM's own `predict(raw_score=True)` gives.
 
     [[0], [0.5], [-1], [-2], [0], [-1.0, 2.0], [0.3]]  with f0 = 0.5  ->  -1.0,  0.6 -> 2.0,  NaN -> 2.0
+
+What comes with the program is in `ranker_data`, by family of embedders, written by `python training/evidence_ship.py`
+from public trackers: trees, and the strengths and the chance that they give. What they are worth on a tracker that
+they were not fitted on is in bench/results/evidence.md. "lore+minilm" is for stores that have vectors of both. "other"
+is for embedders that nobody fitted on: it looks at positions in the list of neighbours, never at a cosine itself.
+"words" is for no vectors at all.
 """
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pkgutil import get_data
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+VERSION = 3  # grows with every change of trees or evidence: strengths of two versions are never compared
+FAMILIES = ("lore", "lore+minilm", "other", "words")
+# Mean and deviation of the cosines of a list, of the embedders that were measured.
+USUAL_COSINES = {"lore": (0.351, 0.07), "minilm": (0.321, 0.085)}
 FORMAT = 1
 UNKNOWN = math.nan
 _ZERO = 1.0000000180025095e-35  # LightGBM's: what is no larger is 0
@@ -101,6 +113,19 @@ class Trees(NamedTuple):
             beyond = np.where(np.isnan(values), nodes.unknown[at], nodes.right[at])
             at = np.where(values <= nodes.threshold[at], nodes.left[at], beyond)
             yield at
+
+
+@cache
+def load_trees(family: str) -> Trees:
+    """Return the trees of a family; read once, in 5 ms."""
+    return parse_trees(read_shipped(family))
+
+
+def read_shipped(name: str) -> str:
+    """Return a file of what comes with the program."""
+    text = get_data("forgelore.compare", f"ranker_data/{name}.json")
+    assert text is not None, f"the package lacks ranker_data/{name}.json"
+    return text.decode()
 
 
 def parse_trees(text: str) -> Trees:

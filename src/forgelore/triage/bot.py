@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.compare.calibrate import MAX_PAIRS, MIN_PAIRS, build_sample, calibrate, learn_boilerplate
-from forgelore.compare.shipped import VERSION
+from forgelore.compare.trees import VERSION
 from forgelore.dedupe.detect_new import SAID_NOTHING, Detection, detect_new
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge
