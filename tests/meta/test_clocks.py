@@ -72,13 +72,15 @@ def clock_arguments(node: ast.AST) -> list[str]:
     return [name for name, default in given if isinstance(default, ast.Name) and default.id == "machine_ms"]
 
 
-def ours(name: str, tree: ast.Module) -> set[str]:
-    """The functions of jobs and the store that a module may call: what it imports from there, and its own there."""
+def ours(name: str, tree: ast.Module) -> dict[str, str]:
+    """How a module calls the functions of jobs and the store, and what each is named there: what it imports, and its
+    own there.
+    """
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     rooms = tuple(f"forgelore.{job}." for job in (*JOBS, "store"))
-    found = {alias.name for node in imported if (node.module or "").startswith(rooms) for alias in node.names}
-    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return found | (own if name.startswith(ROOMS) else set())
+    named = [alias for node in imported if (node.module or "").startswith(rooms) for alias in node.names]
+    own = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and name.startswith(ROOMS)]
+    return {alias.asname or alias.name: alias.name for alias in named} | dict(zip(own, own, strict=True))
 
 
 def test_nobody_forgets_to_hand_on_the_clock():
@@ -92,11 +94,11 @@ def test_nobody_forgets_to_hand_on_the_clock():
     assert {"index_items", "update_index", "sync_project", "calibrate", "open_store"} <= takers.keys()
     forgetful = []
     for name, tree in trees.items():
-        callable_here = takers.keys() & ours(name, tree)
+        called = {name: takers[one] for name, one in ours(name, tree).items() if one in takers}
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
         forgetful += [
             f"{name}:{call.lineno} {call.func.id}"
             for call in calls
-            if call.func.id in callable_here and takers[call.func.id] not in {keyword.arg for keyword in call.keywords}
+            if call.func.id in called and called[call.func.id] not in {keyword.arg for keyword in call.keywords}
         ]
     assert forgetful == []
