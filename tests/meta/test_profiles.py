@@ -25,6 +25,7 @@ WRITTEN = {
     "surfaces/cli/setup.py",
     "surfaces/cli/sync.py",
     "surfaces/cli/triage.py",
+    "surfaces/present/replay.py",
 }
 
 
