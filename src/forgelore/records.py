@@ -202,7 +202,9 @@ class CommitAuthor(NamedTuple):
 
 
 class CheckedDecision(NamedTuple):
-    """A decision whose quote stands in the text, with who wrote it and when. `replaces_line`: of the same text."""
+    """A decision whose quote stands in the text, with who wrote it and when. `replaces_line`: of the same text. `id`
+    and `content_hash` (of the text that was read): of one that is kept.
+    """
 
     summary: str
     quote: str
@@ -213,6 +215,8 @@ class CheckedDecision(NamedTuple):
     paths: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]  # relation, target
     replaces_line: int | None
+    id: int = 0
+    content_hash: str = ""
 
 
 class HashedText(NamedTuple):

@@ -112,10 +112,8 @@ from forgelore.history.people import KnownPlace as KnownPlace
 from forgelore.history.people import LabelCount as LabelCount
 from forgelore.history.people import MyWork as MyWork
 from forgelore.history.people import PathPeople as PathPeople
-from forgelore.history.people import PathPerson as PathPerson
 from forgelore.history.people import PersonAnswer as PersonAnswer
 from forgelore.history.people import PersonCounts as PersonCounts
-from forgelore.history.people import PersonItem as PersonItem
 from forgelore.index.code import IndexedCommits as IndexedCommits
 from forgelore.index.code import IndexedFiles as IndexedFiles
 from forgelore.index.findings import Checked as Checked
@@ -151,6 +149,8 @@ from forgelore.store.decisions import AuditCase as AuditCase
 from forgelore.store.decisions import DedupeRun as DedupeRun
 from forgelore.store.hits import HitRow as HitRow
 from forgelore.store.hits import ThreadFacts as ThreadFacts
+from forgelore.store.paths import PathPerson as PathPerson
+from forgelore.store.person_items import PersonItem as PersonItem
 from forgelore.store.stats import WaitingError as WaitingError
 from forgelore.store.stats import WaitingQueue as WaitingQueue
 from forgelore.store.sync import ListPosition as ListPosition

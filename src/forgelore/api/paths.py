@@ -6,7 +6,7 @@ from typing import get_args
 from forgelore.app import App
 from forgelore.checkout import clone_root
 from forgelore.errors import InvalidValue
-from forgelore.history.extract import ExtractedDecisions, ExtractionSetting
+from forgelore.history.extract import ExtractedDecisions
 from forgelore.history.path_history import HistoryKind, PathHistory, PathRequest, extract_history, load_history
 from forgelore.history.sources import ClonePlace
 from forgelore.ports.progress import Watcher
@@ -58,9 +58,10 @@ class Paths:
             hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
             raise InvalidValue(f"invalid token budget: {str(budget)[:60]!r}", hint=hint)
         request = make_request(app, path, after=None, before=None, limit=1)
-        setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, app.watch(watcher))
-        store, meant = app.store(create=True), app.require_project(project)
-        return extract_history(store, meant, request, setting, include_internal=included)
+        model = app.chat_model(profile)
+        app.store(create=True)
+        job = app.job(app.require_project(project), watcher)
+        return extract_history(job, request, model, budget, include_internal=included)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

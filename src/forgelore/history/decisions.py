@@ -40,9 +40,10 @@ from forgelore.history.statements import (
     read_statement,
 )
 from forgelore.profiles import profile_of
+from forgelore.records import CheckedDecision
 from forgelore.store.database import Store
 from forgelore.store.paths import ItemWeight, list_code_paths, load_last_touch
-from forgelore.store.project_decisions import KeptDecision, load_edges_to, load_kept_decisions
+from forgelore.store.project_decisions import decision_name, load_edges_to, load_kept_decisions
 from forgelore.store.projects import StoredProject
 from forgelore.text.dates import parse_ms
 from forgelore.text.items import StoredItem
@@ -161,14 +162,15 @@ def concerned_parts(meant: MeantPath, item: SourceItem) -> list[WrittenPart]:
 
 def find_in_commit(commit: SourceCommit) -> FoundDecision | None:
     """Return what the message of a commit says was decided, or that it reverts another one; never a mere reason."""
-    (part,) = commit.text.parts
-    found = [one for one in find_statements(commit.text.lines, part.first, part.last) if one.rule in _COMMITTED]
+    row, text = commit
+    (part,) = text.parts
+    found = [one for one in find_statements(text.lines, part.first, part.last) if one.rule in _COMMITTED]
     if not found:
         return None
     said = next((one for one in found if one.edges), found[0])
-    node = DecisionNode(frozenset({commit.row.sha}), commit.row.sha[:12], part.written_at, said.edges)
+    node = DecisionNode(frozenset({row.sha}), row.ref, part.written_at, said.edges)
     return FoundDecision(
-        said.rule, said.sentence, commit.text, part.author, part.written_at, "committer", node,
+        said.rule, said.sentence, text, part.author, part.written_at, "committer", node,
         weight=_BASE[said.rule] - 1,
     )  # fmt: skip
 
@@ -274,10 +276,10 @@ def load_superseding(store: Store, project: StoredProject, found: Sequence[Found
     names = frozenset(name for one in found for name in one.node.names)
     here = {one.node.shown for one in found}
     nodes = []
-    for row in load_edges_to(store, project.id, names):
-        shown = f"{shown_ref(project.name.forge, row.kind, row.number, row.tag)} line {row.first_line}"
+    for target, kind, number, tag, line, decided_at in load_edges_to(store, project.id, names):
+        shown = f"{shown_ref(project.name.forge, kind, number, tag)} line {line}"
         if shown not in here:
-            nodes.append(DecisionNode(frozenset(), shown, row.decided_at, (DecisionEdge("supersedes", row.target),)))
+            nodes.append(DecisionNode(frozenset(), shown, decided_at, (DecisionEdge("supersedes", target),)))
     return nodes
 
 
@@ -295,7 +297,7 @@ def join_found(kept: Sequence[FoundDecision], by_rules: Sequence[FoundDecision])
     return [*joined, *rest]
 
 
-def _stand(reader: ItemReader, item: SourceItem, kept: KeptDecision) -> FoundDecision | None:
+def _stand(reader: ItemReader, item: SourceItem, kept: CheckedDecision) -> FoundDecision | None:
     text = item.text
     said = ClaimedCitation(text.key, kept.first_line, kept.last_line, kept.quote)
     found = check_citation(1, said, CitedText(text.title, text.url, text.lines, text.hash))
@@ -305,11 +307,8 @@ def _stand(reader: ItemReader, item: SourceItem, kept: KeptDecision) -> FoundDec
     is_named = any(reader.meant.matches(path) for path in kept.paths)
     if not is_named and (kept.paths or part not in concerned_parts(reader.meant, item)):
         return None
-    names = item_names(reader.project, item.row) | {_name(kept.id)}
-    edges = tuple(
-        DecisionEdge(cast("EdgeRelation", relation), target or _name(target_id or 0))
-        for relation, target, target_id in kept.edges
-    )
+    names = item_names(reader.project, item.row) | {decision_name(kept.id)}
+    edges = tuple(DecisionEdge(cast("EdgeRelation", relation), target) for relation, target in kept.edges)
     node = DecisionNode(names, f"{text.ref} line {found.first_line}", part.written_at, edges)
     role, is_merged = reader.role_of(part.author), part.section == "" and item.row.state == "merged"
     return FoundDecision(
@@ -317,10 +316,6 @@ def _stand(reader: ItemReader, item: SourceItem, kept: KeptDecision) -> FoundDec
         "author" if role == "unknown" and is_merged else role, node, kept.summary,
         is_stale=kept.content_hash != hash_content(text),
     )  # fmt: skip
-
-
-def _name(decision_id: int) -> str:
-    return f"decision:{decision_id}"
 
 
 def _overlap(one: FoundDecision, other: FoundDecision) -> bool:

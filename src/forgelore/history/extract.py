@@ -8,9 +8,10 @@ and left out; nothing that it says chooses what is read or written next.
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from forgelore.context import JobContext
 from forgelore.dedupe.llm import TokenBudget
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong, Stopped
 from forgelore.history.extraction import (
@@ -18,8 +19,6 @@ from forgelore.history.extraction import (
     MIN_PAGE_CHARS,
     PAGE_CHARS,
     VERSION,
-    DecisionPrompt,
-    InvalidList,
     build_decision_prompt,
     check_decision,
     decisions_schema,
@@ -28,9 +27,7 @@ from forgelore.history.extraction import (
 )
 from forgelore.history.sources import SourceItem
 from forgelore.ports.chat import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
-from forgelore.ports.progress import Watcher
 from forgelore.records import CheckedDecision
-from forgelore.store.database import Store
 from forgelore.store.paths import load_paths_of
 from forgelore.store.project_decisions import DecisionSource, load_decision_sources, save_decisions
 from forgelore.text.fence import name_fence
@@ -62,41 +59,30 @@ class ExtractedDecisions(NamedTuple):
     cost: float = 0.0
 
 
-class ExtractionSetting(NamedTuple):
-    """Who is asked, and within which limits."""
-
-    model: ChatModel
-    budget: int
-    now_ms: Callable[[], int]
-    should_stop: Callable[[], bool] = lambda: False
-    watcher: Watcher | None = None
-
-
 class _OutOfBudget(Exception):
     pass
 
 
 def extract_decisions(
-    store: Store, project_id: int, items: Sequence[SourceItem], setting: ExtractionSetting
+    job: JobContext, items: Sequence[SourceItem], model: ChatModel, budget: int
 ) -> ExtractedDecisions:
     """Ask a model about the conversations that it has not read as they are now. Raises what keeps it from answering."""
-    run = _Run(store, project_id, setting)
-    known = load_decision_sources(store, (item.row.id for item in items))
+    run = _Run(job, model, budget)
+    known = load_decision_sources(job.store, (item.row.id for item in items))
     todo = [item for item in items if _is_worth_reading(item.text) and not _is_read(known.get(item.row.id), item.text)]
     run.counts["known"] = sum(_is_read(known.get(item.row.id), item.text) for item in items)
-    paths = load_paths_of(store, project_id, (item.row.id for item in todo))
-    watcher = setting.watcher or Watcher()
-    watcher.begin("decisions", "conversations read", len(todo))
+    paths = load_paths_of(job.store, job.project.id, (item.row.id for item in todo))
+    job.watcher.begin("decisions", "conversations read", len(todo))
     for at, item in enumerate(todo):
-        if setting.should_stop():
+        if job.should_stop():
             raise Stopped
         try:
             run.read(item, sorted(paths.get(item.row.id, ())))
         except _OutOfBudget:
             run.counts["left"] = len(todo) - at
             break
-        watcher.saved("decisions", 1)
-    watcher.done("decisions")
+        job.watcher.saved("decisions", 1)
+    job.watcher.done("decisions")
     return run.finish()
 
 
@@ -119,13 +105,12 @@ def _is_read(source: DecisionSource | None, text: ReadingText) -> bool:
 class _Run:
     """One run: what was counted and spent."""
 
-    def __init__(self, store: Store, project_id: int, setting: ExtractionSetting) -> None:
-        self.store, self.project_id, self.setting = store, project_id, setting
-        self.budget = TokenBudget(setting.budget)
+    def __init__(self, job: JobContext, model: ChatModel, budget: int) -> None:
+        self.job, self.model, self.budget = job, model, TokenBudget(budget)
         self.counts: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
         self.tokens_in = self.tokens_out = self.failures = 0
-        room = (setting.model.context - ANSWER_TOKENS) * CHARS_A_TOKEN - 2_500 if setting.model.context else PAGE_CHARS
+        room = (model.context - ANSWER_TOKENS) * CHARS_A_TOKEN - 2_500 if model.context else PAGE_CHARS
         self.page_chars = max(MIN_PAGE_CHARS, min(PAGE_CHARS, room))
 
     def read(self, item: SourceItem, paths: Sequence[str]) -> None:
@@ -149,14 +134,15 @@ class _Run:
             return
         self.counts["kept"] += len(decisions)
         source = DecisionSource(
-            item.row.id, hash_content(item.text), VERSION, self.setting.model.model, self.tokens_in - before[0],
+            item.row.id, hash_content(item.text), VERSION, self.model.model, self.tokens_in - before[0],
             self.tokens_out - before[1], self.counts["refused"] - before[2],
         )  # fmt: skip
-        with self.store.transaction():
-            save_decisions(self.store, self.project_id, source, decisions, self.setting.now_ms())
+        store = self.job.store
+        with store.transaction():
+            save_decisions(store, self.job.project.id, source, decisions, self.job.now_ms())
 
     def finish(self) -> ExtractedDecisions:
-        model = self.setting.model
+        model = self.model
         return ExtractedDecisions(
             **self.counts, tokens_in=self.tokens_in, tokens_out=self.tokens_out, model=model.model,
             cost=model.price(self.tokens_in, self.tokens_out), refusals=dict(self.refusals),
@@ -180,8 +166,8 @@ class _Run:
         refusals: Counter[str] = Counter()
         for page in pages[:MAX_PAGES]:
             prompt = build_decision_prompt(text.lines, page, paths, name_fence(secrets.token_hex(8)))
-            said = parse_decisions(self._send(prompt).text)
-            if isinstance(said, InvalidList):
+            said = parse_decisions(self._send(*prompt).text)
+            if said is None:
                 return None
             for one in said:
                 checked = check_decision(one, text, paths)
@@ -192,17 +178,17 @@ class _Run:
         self.refusals += refusals
         self.counts["refused"] += refusals.total()
         if len(pages) > MAX_PAGES:
-            self.counts["unread_lines"] += len(text.lines) - pages[MAX_PAGES - 1].last
+            self.counts["unread_lines"] += len(text.lines) - pages[MAX_PAGES - 1][1]
         return list(found)
 
-    def _send(self, prompt: DecisionPrompt) -> ChatReply:
-        likely = prompt.chars // CHARS_A_TOKEN + ANSWER_TOKENS
+    def _send(self, system: str, user: str) -> ChatReply:
+        likely = (len(system) + len(user)) // CHARS_A_TOKEN + ANSWER_TOKENS
         if not self.budget.set_aside(likely):
             raise _OutOfBudget
         used = 0
         try:
-            reply = self.setting.model.chat(
-                [ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)], schema=decisions_schema(),
+            reply = self.model.chat(
+                [ChatMessage("system", system), ChatMessage("user", user)], schema=decisions_schema(),
             )  # fmt: skip
             used = reply.tokens_in + reply.tokens_out
         finally:

@@ -41,29 +41,18 @@ class SaidDecision(Struct, frozen=True, forbid_unknown_fields=True):
     replaces_line: _Line | None
 
 
-class SaidDecisions(Struct, frozen=True, forbid_unknown_fields=True):
-    """All that a model lists of a page."""
-
-    decisions: Annotated[list[SaidDecision], Meta(max_length=50)]
+_Listed = Annotated[list[SaidDecision], Meta(max_length=50)]  # all that a model lists of a page
 
 
-class InvalidList(NamedTuple):
-    """An answer that is no list of decisions, and what is wrong with it."""
-
-    problem: str
-
-
-def parse_decisions(answer: str) -> list[SaidDecision] | InvalidList:
-    """Return the decisions of a model's answer, or what keeps it from being a list of them."""
-    if len(answer) > _READ:
-        return InvalidList(f"the answer has {len(answer)} characters")
-    found = find_objects(answer)
-    if len(found) != 1:
-        return InvalidList("it contains no JSON object" if not found else f"it contains {len(found)} JSON objects")
+def parse_decisions(answer: str) -> list[SaidDecision] | None:
+    """Return the decisions of a model's answer; None for one that is no list of them."""
+    found = find_objects(answer) if len(answer) <= _READ else []
+    if len(found) != 1 or found[0].keys() != {"decisions"}:
+        return None
     try:
-        return convert(found[0], SaidDecisions).decisions
-    except ValidationError as error:
-        return InvalidList(str(error))
+        return convert(found[0]["decisions"], _Listed)
+    except ValidationError:
+        return None
 
 
 def check_decision(said: SaidDecision, text: ReadingText, paths: Collection[str]) -> CheckedDecision | Refusal:
@@ -161,44 +150,27 @@ Quotes are looked up; a decision whose quote does not stand there is thrown away
 _ASKED = "Which decisions stand in these lines? Answer in JSON."
 
 
-class DecisionPrompt(NamedTuple):
-    """What a model is asked about one page."""
-
-    system: str
-    user: str
-
-    @property
-    def chars(self) -> int:
-        return len(self.system) + len(self.user)
-
-
-class TextPage(NamedTuple):
-    """Lines that are sent together, from 1, the last one included."""
-
-    first: int
-    last: int
-
-
-def split_pages(lines: Sequence[str], page_chars: int) -> Iterator[TextPage]:
-    """Yield pages that hold all lines, each once, in their order."""
+def split_pages(lines: Sequence[str], page_chars: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of pages that hold all lines, each once, in their order."""
     first, size = 1, 0
     for number, line in enumerate(lines, 1):
         cost = min(len(line), LINE_CHARS) + 8
         if size and size + cost > page_chars:
-            yield TextPage(first, number - 1)
+            yield first, number - 1
             first, size = number, 0
         size += cost
     if size:
-        yield TextPage(first, len(lines))
+        yield first, len(lines)
 
 
-def build_decision_prompt(lines: Sequence[str], page: TextPage, paths: Sequence[str], fence: str) -> DecisionPrompt:
-    """Return the prompt of a page. `paths`: of the files that a change touches."""
-    numbered = [f"{number}: {printable(lines[number - 1][:LINE_CHARS])}" for number in range(page.first, page.last + 1)]
+def build_decision_prompt(
+    lines: Sequence[str], page: tuple[int, int], paths: Sequence[str], fence: str
+) -> tuple[str, str]:
+    """Return what the system and what the user says of a page. `paths`: of the files that a change touches."""
+    first, last = page
+    numbered = [f"{number}: {printable(lines[number - 1][:LINE_CHARS])}" for number in range(first, last + 1)]
     touched = [f"files of this change: {', '.join(_one_line(path) for path in paths[:MAX_PATHS])}"] if paths else []
-    return DecisionPrompt(
-        _TASK.format(fence=fence), f"{fence_in(chr(10).join([*touched, *numbered]), fence)}\n\n{_ASKED}"
-    )
+    return _TASK.format(fence=fence), f"{fence_in(chr(10).join([*touched, *numbered]), fence)}\n\n{_ASKED}"
 
 
 def _one_line(path: str) -> str:

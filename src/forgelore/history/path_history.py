@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from forgelore.context import JobContext
 from forgelore.dedupe.maintainers import find_maintainers, list_maintainers
 from forgelore.errors import NotFound
 from forgelore.history.decisions import (
@@ -26,7 +27,7 @@ from forgelore.history.decisions import (
     load_kept,
     load_superseding,
 )
-from forgelore.history.extract import ExtractedDecisions, ExtractionSetting, extract_decisions
+from forgelore.history.extract import ExtractedDecisions, extract_decisions
 from forgelore.history.extraction import DecisionNode, find_superseded
 from forgelore.history.sources import (
     MAX_COMMITS,
@@ -42,6 +43,7 @@ from forgelore.history.sources import (
     suggest_path,
 )
 from forgelore.history.statements import DecisionRule, find_reason
+from forgelore.ports.chat import ChatModel
 from forgelore.store.database import Store
 from forgelore.store.paths import list_closers, load_weights
 from forgelore.store.projects import StoredProject
@@ -155,18 +157,18 @@ def load_history(store: Store, project: StoredProject, request: PathRequest) -> 
 
 
 def extract_history(
-    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *,
-    include_internal: bool,
-) -> ExtractedDecisions:  # fmt: skip
+    job: JobContext, request: PathRequest, model: ChatModel, budget: int, *, include_internal: bool
+) -> ExtractedDecisions:
     """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
     Without `include_internal` it reads nothing that is confidential, whoever asks.
     """
+    store, project = job.store, job.project
     meant = find_path(store, project.id, request.text, request.place)
     seen = store if include_internal else store.seen_by(store.viewer.without_internal())
     sources = load_sources(seen, project.id, meant)
     if not meant.is_known and not sources.items:
         raise _unknown(store, project, meant)
-    return extract_decisions(store, project.id, sources.items, setting)
+    return extract_decisions(job, sources.items, model, budget)
 
 
 def find_decisions(
@@ -244,7 +246,7 @@ def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
 
 
 def _commit_entry(commit: SourceCommit) -> PathEntry:
-    row, text = commit.row, commit.text
+    row, text = commit
     reason = _find_reason(text)
     return PathEntry(
         "touched", "commit", text.ref, text.title, None, row.author, row.authored_at, text.url, text.key, 1, reason
@@ -262,17 +264,17 @@ def _find_squashed(sources: PathSources) -> dict[int, list[str]]:
     """Return change -> the commits that it became, of the changes that are here."""
     changes = {item.row.number: item.row.id for item in sources.items if item.row.kind == "change" and item.is_touching}
     found: dict[int, list[str]] = {}
-    for commit in sources.commits:
-        named = _SQUASHED.search(commit.text.title)
+    for commit, text in sources.commits:
+        named = _SQUASHED.search(text.title)
         if named and int(named[1]) in changes:
-            found.setdefault(changes[int(named[1])], []).append(commit.row.sha)
+            found.setdefault(changes[int(named[1])], []).append(commit.sha)
     return found
 
 
 def _own_commits(sources: PathSources) -> list[SourceCommit]:
     """Return the commits that are no change which is here already."""
     squashed = {sha for shas in _find_squashed(sources).values() for sha in shas}
-    return [commit for commit in sources.commits if commit.row.sha not in squashed]
+    return [commit for commit in sources.commits if commit[0].sha not in squashed]
 
 
 def _is_within(request: PathRequest, moment: dt.datetime | None) -> bool:

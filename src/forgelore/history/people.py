@@ -13,11 +13,10 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.store.commits import load_git_names
 from forgelore.store.database import Store
-from forgelore.store.paths import list_path_people
+from forgelore.store.paths import PathPerson, list_path_people
 from forgelore.store.people import PersonScope, find_spelling, list_writers
 from forgelore.store.person_items import (
-    DoneRow,
-    WorkRow,
+    PersonItem,
     count_commits_by,
     count_labels_of,
     count_mentions,
@@ -37,63 +36,18 @@ from forgelore.store.person_items import (
 from forgelore.text.dates import as_time
 from forgelore.text.links import BOT, line_calling, login_in_address
 from forgelore.text.markdown import code_spans
-from forgelore.text.refs import note_page, shown_ref
 from forgelore.text.values import check_filled, suggest
-from forgelore.words import ProjectName
 
 EXCERPT = 300  # characters of what was said
 
 
-class PersonItem(NamedTuple):
-    """An item that somebody wrote, reviewed or is wanted for. `at`: when; `by` and `text`: who said what; `verdict`:
-    of a review; `path` and `line`: of a thread; `url`: of the note, or of the item.
-    """
-
-    ref: str
-    kind: str
-    number: int
-    title: str
-    state: str | None
-    author: str | None
-    updated_at: dt.datetime | None
-    project: str
-    url: str | None
-    at: dt.datetime | None = None
-    by: str | None = None
-    text: str = ""
-    verdict: str | None = None
-    path: str | None = None
-    line: int | None = None
-    is_answered: bool = False
-
-
-def work_item(row: WorkRow, text: str = "") -> PersonItem:
-    """Return a row of what waits for a person, with the words that were said."""
-    url = note_page(row.forge, row.item_url, row.note_key, row.note_url) if row.note_key else row.item_url
-    return _item(row, url or row.item_url)._replace(
-        by=row.by, text=text[:EXCERPT], path=row.path, line=row.line, is_answered=bool(row.is_answered)
-    )
-
-
-def done_item(row: DoneRow) -> PersonItem:
-    """Return a row of what a person did."""
-    return _item(row, row.item_url)._replace(verdict=row.verdict, path=row.path, line=row.line)
-
-
-def _item(row: WorkRow | DoneRow, url: str | None) -> PersonItem:
-    return PersonItem(
-        shown_ref(row.forge, row.kind, row.number, row.tag), row.kind, row.number, row.title, row.state, row.author,
-        as_time(row.updated_at), str(ProjectName(row.forge, row.host, row.project_path)), url, as_time(row.at or None),
-    )  # fmt: skip
-
-
-def first_of_each(rows: Iterable[WorkRow], said: Callable[[WorkRow], str]) -> list[PersonItem]:
+def first_of_each(items: Iterable[PersonItem], said: Callable[[PersonItem], str]) -> list[PersonItem]:
     """Return each item once, by the first of its rows of which something was `said`."""
-    found: dict[tuple[str, str, str, int], PersonItem] = {}
-    for row in rows:
-        place = (row.host, row.project_path, row.kind, row.number)
-        if place not in found and (text := said(row)):
-            found[place] = work_item(row, text)
+    found: dict[tuple[str, str, int], PersonItem] = {}
+    for item in items:
+        place = (item.project, item.kind, item.number)
+        if place not in found and (text := said(item)):
+            found[place] = item._replace(text=text[:EXCERPT])
     return list(found.values())
 
 
@@ -184,16 +138,6 @@ class PersonAnswer(NamedTuple):
     mails: tuple[str, ...] = ()  # of their commits; only for who may see everything
 
 
-class PathPerson(NamedTuple):
-    """Somebody who knows a path: how many changes of it they wrote and reviewed, how many commits, and when last."""
-
-    login: str
-    written: int
-    reviewed: int
-    commits: int
-    last_active_at: dt.datetime | None
-
-
 class PathPeople(NamedTuple):
     """Who knows a path, best first. `names`: of a file also those that it had before."""
 
@@ -208,13 +152,8 @@ def load_path_people(
     store: Store, project_id: int, names: tuple[str, ...], *, since_ms: int, limit: int
 ) -> list[PathPerson]:
     """Return who knows a path. Programs know nothing."""
-    rows = list_path_people(store, project_id, names, since_ms, limit + _MAX_BOTS)
-    people = [
-        PathPerson(row.login, row.written, row.reviewed, row.commits, as_time(row.last_at))
-        for row in rows
-        if not row.login.endswith(BOT)
-    ]
-    return people[:limit]
+    people = list_path_people(store, project_id, names, since_ms, limit + _MAX_BOTS)
+    return [one for one in people if not one.login.endswith(BOT)][:limit]
 
 
 def load_person(store: Store, scope: PersonScope, project: str | None) -> PersonAnswer:
@@ -227,8 +166,9 @@ def load_person(store: Store, scope: PersonScope, project: str | None) -> Person
     paths, areas = _known_places(store, scope)
     return PersonAnswer(
         scope.login, project, as_time(first), as_time(last), counts,
-        tuple(map(done_item, load_written(store, scope))), tuple(map(done_item, load_reviewed(store, scope))),
-        tuple(map(done_item, last_resolved)), best_places(areas, scope.limit), best_places(paths, scope.limit),
+        tuple(load_written(store, scope)),
+        tuple(load_reviewed(store, scope)), tuple(last_resolved),
+        best_places(areas, scope.limit), best_places(paths, scope.limit),
         tuple(LabelCount(*row) for row in count_labels_of(store, scope)),
         tuple(dict.fromkeys(one.name for one in called)), tuple(dict.fromkeys(mails)),
     )  # fmt: skip
@@ -332,13 +272,12 @@ class MyWork(NamedTuple):
 def load_work(store: Store, scope: PersonScope, *, known_from: str, project: str | None) -> MyWork:
     """Return what waits for the person of a scope."""
 
-    def call(row: WorkRow) -> str:
-        return line_calling(row.text, scope.login) or "mentioned"
+    def call(item: PersonItem) -> str:
+        return line_calling(item.text, scope.login) or "mentioned"
 
-    reviews = [work_item(row) for row in load_requested(store, scope)]
-    questions = first_of_each(load_later_notes(store, scope, BOT), lambda row: question_in(row.text))
-    threads = [work_item(row, _first_line(row.text)) for row in load_open_threads(store, scope)]
-    assigned = [work_item(row) for row in load_assigned(store, scope)]
+    reviews, assigned = load_requested(store, scope), load_assigned(store, scope)
+    questions = first_of_each(load_later_notes(store, scope, BOT), lambda item: question_in(item.text))
+    threads = [one._replace(text=_first_line(one.text)[:EXCERPT]) for one in load_open_threads(store, scope)]
     mentioned = sorted(first_of_each(load_mentioned(store, scope), call), key=lambda item: item.is_answered)
     totals = {
         "reviews": len(reviews), "questions": len(questions), "threads": len(threads), "assigned": len(assigned),
@@ -351,5 +290,5 @@ def load_work(store: Store, scope: PersonScope, *, known_from: str, project: str
     )  # fmt: skip
 
 
-def _first_line(text: str | None) -> str:
-    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

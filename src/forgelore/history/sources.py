@@ -175,9 +175,7 @@ class SourceItem(NamedTuple):
     mentions: dict[str, int]
 
 
-class SourceCommit(NamedTuple):
-    row: StoredCommit
-    text: ReadingText
+SourceCommit = tuple[StoredCommit, ReadingText]
 
 
 class PathSources(NamedTuple):
@@ -222,7 +220,7 @@ def _load_items(store: Store, ids: list[int]) -> Iterable[tuple[StoredItem, Read
 
 def _load_commits(store: Store, ids: list[int]) -> list[SourceCommit]:
     rows = load_commits(store, ids)
-    return [SourceCommit(rows[one], load_reading(store, f"commit:{one}")) for one in ids if one in rows]
+    return [(rows[one], load_reading(store, f"commit:{one}")) for one in ids if one in rows]
 
 
 def _names_to_find(store: Store, project_id: int, meant: MeantPath) -> list[str]:

@@ -4,6 +4,7 @@ Paths are those of filters: a file, everything below `src/`, a glob. In the publ
 there, nor is a path that only they touch.
 """
 
+import datetime as dt
 import json
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from forgelore.records import DocumentPlace
 from forgelore.store.database import Store
 from forgelore.store.filters import Values, path_condition, said, visible
 from forgelore.store.sqlite.connection import each_of, one_of, pack_list
+from forgelore.text.dates import as_time
 
 
 def _live(store: Store) -> str:
@@ -213,17 +215,19 @@ def load_last_touch(store: Store, project_id: int, path: str) -> tuple[str | Non
     return (row[0], row[1]) if row else (None, None)
 
 
-class PathPersonRow(NamedTuple):
+class PathPerson(NamedTuple):
+    """Somebody who knows a path: how many changes of it they wrote and reviewed, how many commits, and when last."""
+
     login: str
     written: int
     reviewed: int
     commits: int
-    last_at: int | None
+    last_active_at: dt.datetime | None
 
 
 def list_path_people(
     store: Store, project_id: int, paths: tuple[str, ...], since_ms: int, limit: int
-) -> list[PathPersonRow]:
+) -> list[PathPerson]:
     """Return who changed, reviewed or committed a path, those who did most first; a change counts as two commits."""
     (new, values), (old, _) = _match(paths, "f.new_path"), _match(paths, "f.old_path")
     committed, _ = _match(paths, "p.path")
@@ -264,7 +268,7 @@ def list_path_people(
     """
     project = project_id
     bindings = (project, *values, project, *values, project, *values, since_ms, limit)
-    return [PathPersonRow(*row) for row in store.rows(sql, *bindings)]
+    return [PathPerson._make((*row, as_time(last_ms))) for *row, last_ms in store.rows(sql, *bindings)]
 
 
 def list_tree_paths(store: Store, project_id: int, folder: str) -> list[str]:

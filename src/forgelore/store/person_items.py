@@ -3,17 +3,21 @@
 What waits is of open items, newest first, and nothing that happened before the scope's time.
 """
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from forgelore.store.database import Store
 from forgelore.store.people import CURRENT_REQUEST, RANK, SAID, VISIBLE, PersonScope, is_awaited, is_person
 from forgelore.store.sqlite.connection import elements, one_of
+from forgelore.text.dates import as_time
+from forgelore.text.refs import note_page, shown_ref
+from forgelore.words import ProjectName
 
 MAX_NOTES = 2_000  # that are looked at for questions and for mentions
 MAX_CHARS = 20_000  # of a note
 _OPEN = "coalesce(i.state, 'open') = 'open' AND i.kind <> 'release'"
-ITEM_COLUMNS = "i.kind, i.number, i.title, i.state, i.author, i.updated_at, i.url, i.tag, p.forge, p.host, p.path"
+ITEM_COLUMNS = "p.forge, p.host, p.path, i.kind, i.number, i.title, i.tag, i.state, i.author, i.updated_at, i.url"
 _NEVER = -1
 # When the person last said something on an item, its own text included.
 _LAST_WORD = f"""
@@ -24,34 +28,33 @@ _LAST_WORD = f"""
 """
 
 
-class WorkRow(NamedTuple):
-    """An item, and what of it concerns a person: when, said by whom, where and in which words."""
+class PersonItem(NamedTuple):
+    """An item that somebody wrote, reviewed or is wanted for. `at`: when; `by` and `text`: who said what; `verdict`:
+    of a review; `path` and `line`: of a thread; `url`: of the note, or of the item.
+    """
 
+    ref: str
     kind: str
     number: int
     title: str
     state: str | None
     author: str | None
-    updated_at: int | None
-    item_url: str | None
-    tag: str | None
-    forge: str
-    host: str
-    project_path: str
-    at: int | None
-    by: str | None
-    path: str | None
-    line: int | None
-    text: str | None
-    note_key: str | None
-    note_url: str | None
-    is_answered: int
+    updated_at: dt.datetime | None
+    project: str
+    url: str | None
+    at: dt.datetime | None = None
+    by: str | None = None
+    text: str = ""
+    verdict: str | None = None
+    path: str | None = None
+    line: int | None = None
+    is_answered: bool = False
 
 
-def load_assigned(store: Store, scope: PersonScope) -> list[WorkRow]:
+def load_assigned(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return open items that are assigned to the person."""
     sql = f"""
-        SELECT {ITEM_COLUMNS}, i.updated_at, NULL, NULL, NULL, NULL, NULL, NULL, 0
+        SELECT {ITEM_COLUMNS}, i.updated_at
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE {_OPEN} AND {VISIBLE} AND coalesce(i.updated_at, i.created_at, 0) >= ?3
@@ -59,10 +62,10 @@ def load_assigned(store: Store, scope: PersonScope) -> list[WorkRow]:
           AND EXISTS (SELECT 1 FROM {elements("i.assignees")} a WHERE {is_person("a.value")})
         ORDER BY i.updated_at DESC, i.id DESC
     """
-    return _work_rows(store, sql, scope)
+    return _load(store, sql, scope)
 
 
-def load_requested(store: Store, scope: PersonScope) -> list[WorkRow]:
+def load_requested(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return open changes whose review the person is asked for and has not given since."""
     sql = f"""
         SELECT {ITEM_COLUMNS},
@@ -71,7 +74,7 @@ def load_requested(store: Store, scope: PersonScope) -> list[WorkRow]:
             FROM item_people x
             WHERE x.item_id = i.id AND x.role = 'requested' AND {is_person("x.login")}
           ) AS asked_at,
-          i.author, NULL, NULL, NULL, NULL, NULL, 0
+          i.author
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.id IN (
@@ -83,14 +86,14 @@ def load_requested(store: Store, scope: PersonScope) -> list[WorkRow]:
           AND {is_awaited("i.id", "?1")}
         ORDER BY coalesce(asked_at, i.updated_at) DESC, i.id DESC
     """
-    return _work_rows(store, sql, scope)
+    return _load(store, sql, scope)
 
 
-def load_mentioned(store: Store, scope: PersonScope) -> list[WorkRow]:
+def load_mentioned(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return where others mention the person in open items; several rows of one item are its mentions, last first."""
     by = "CASE WHEN x.note_id IS NULL THEN i.author ELSE n.author END"
     sql = f"""
-        SELECT {ITEM_COLUMNS}, x.created_at, {by}, n.path, n.line,
+        SELECT {ITEM_COLUMNS}, x.created_at, {by}, NULL, n.path, n.line,
           substr(CASE WHEN x.note_id IS NULL THEN i.body ELSE n.body END, 1, {MAX_CHARS}), n.key, n.url,
           {_LAST_WORD} > coalesce(x.created_at, 0) AS is_answered
         FROM item_people x
@@ -103,15 +106,15 @@ def load_mentioned(store: Store, scope: PersonScope) -> list[WorkRow]:
         ORDER BY x.created_at DESC, x.id DESC
         LIMIT {MAX_NOTES}
     """
-    return _work_rows(store, sql, scope)
+    return _load(store, sql, scope)
 
 
-def load_open_threads(store: Store, scope: PersonScope) -> list[WorkRow]:
+def load_open_threads(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return unresolved threads on the person's open changes, each with its last note; where others had the last word
     first.
     """
     sql = f"""
-        SELECT {ITEM_COLUMNS}, max(coalesce(n.created_at, 0)) AS at, n.author, t.path, t.line,
+        SELECT {ITEM_COLUMNS}, max(coalesce(n.created_at, 0)) AS at, n.author, NULL, t.path, t.line,
           substr(n.body, 1, {MAX_CHARS}), n.key, n.url, coalesce({is_person("n.author")}, 0) AS is_answered
         FROM items i
         JOIN projects p ON p.id = i.project_id
@@ -122,16 +125,16 @@ def load_open_threads(store: Store, scope: PersonScope) -> list[WorkRow]:
         GROUP BY t.id
         ORDER BY is_answered, at DESC, t.id DESC
     """
-    return _work_rows(store, sql, scope)
+    return _load(store, sql, scope)
 
 
-def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow]:
+def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[PersonItem]:
     """Return what others wrote on open items after the person's last word there, and that has a question mark. `bot` is
     how the logins of programs end: these ask nothing. Threads that were resolved, and those that `load_open_threads`
     tells of, are left out.
     """
     sql = f"""
-        SELECT {ITEM_COLUMNS}, n.created_at, n.author, n.path, n.line, substr(n.body, -{MAX_CHARS}), n.key, n.url, 0
+        SELECT {ITEM_COLUMNS}, n.created_at, n.author, NULL, n.path, n.line, substr(n.body, -{MAX_CHARS}), n.key, n.url
         FROM items i
         JOIN projects p ON p.id = i.project_id
         JOIN notes n ON n.item_id = i.id
@@ -153,31 +156,7 @@ def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow
         ORDER BY n.created_at DESC, n.id DESC
         LIMIT {MAX_NOTES}
     """
-    return [WorkRow._make(row) for row in store.rows(sql, *scope.values(store), bot)]
-
-
-def _work_rows(store: Store, sql: str, scope: PersonScope) -> list[WorkRow]:
-    return [WorkRow._make(row) for row in store.rows(sql, *scope.values(store))]
-
-
-class DoneRow(NamedTuple):
-    """An item, and when and how a person had to do with it."""
-
-    kind: str
-    number: int
-    title: str
-    state: str | None
-    author: str | None
-    updated_at: int | None
-    item_url: str | None
-    tag: str | None
-    forge: str
-    host: str
-    project_path: str
-    at: int | None
-    verdict: str | None
-    path: str | None
-    line: int | None
+    return _load(store, sql, scope, bot)
 
 
 # A review is somebody else's: remarks of an author on their own change are none.
@@ -253,23 +232,23 @@ def count_commits_by(store: Store, scope: PersonScope) -> int:
     return int(store.value(sql, *scope.values(store)))
 
 
-def load_written(store: Store, scope: PersonScope) -> list[DoneRow]:
+def load_written(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return the items the person wrote, newest first."""
     sql = f"""
-        SELECT {ITEM_COLUMNS}, i.created_at, NULL, NULL, NULL
+        SELECT {ITEM_COLUMNS}, i.created_at
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE {is_person("i.author")} AND {VISIBLE} AND coalesce(i.created_at, 0) >= ?3
         ORDER BY i.created_at DESC, i.id DESC
         LIMIT ?5
     """
-    return _done_rows(store, sql, scope)
+    return _load(store, sql, scope, scope.limit)
 
 
-def load_reviewed(store: Store, scope: PersonScope) -> list[DoneRow]:
+def load_reviewed(store: Store, scope: PersonScope) -> list[PersonItem]:
     """Return the changes the person reviewed with what they said of each in the end, newest first."""
     sql = f"""
-        SELECT {ITEM_COLUMNS}, r.at, r.verdict, NULL, NULL
+        SELECT {ITEM_COLUMNS}, r.at, NULL, r.verdict
         FROM (
           SELECT i.id AS id, x.verdict AS verdict, max({RANK.format("x")}) % 1000000000000000 AS at
           FROM {_REVIEWED}
@@ -280,10 +259,10 @@ def load_reviewed(store: Store, scope: PersonScope) -> list[DoneRow]:
         ORDER BY r.at DESC, i.id DESC
         LIMIT ?5
     """
-    return _done_rows(store, sql, scope)
+    return _load(store, sql, scope, scope.limit)
 
 
-def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[DoneRow]]:
+def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[PersonItem]]:
     """Return how many threads the person resolved, and the last of them."""
     since = "coalesce(t.resolved_at, i.updated_at, 0) >= ?3"
     where = f"{is_person('t.resolved_by')} AND t.is_resolved AND {VISIBLE} AND {since}"
@@ -294,7 +273,7 @@ def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[DoneRow]]
         WHERE {where}
     """
     sql = f"""
-        SELECT {ITEM_COLUMNS}, t.resolved_at, NULL, t.path, t.line
+        SELECT {ITEM_COLUMNS}, t.resolved_at, NULL, NULL, t.path, t.line
         FROM threads t
         JOIN items i ON i.id = t.item_id
         JOIN projects p ON p.id = i.project_id
@@ -302,7 +281,7 @@ def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[DoneRow]]
         ORDER BY coalesce(t.resolved_at, i.updated_at) DESC, t.id DESC
         LIMIT ?5
     """
-    return int(store.value(total, *scope.values(store))), _done_rows(store, sql, scope)
+    return int(store.value(total, *scope.values(store))), _load(store, sql, scope, scope.limit)
 
 
 def each_touched_path(store: Store, scope: PersonScope) -> Iterator[tuple[str, str]]:
@@ -350,5 +329,22 @@ def count_labels_of(store: Store, scope: PersonScope) -> list[tuple[str, int]]:
     return [(name, number) for name, number in store.rows(sql, *scope.values(store), scope.limit)]
 
 
-def _done_rows(store: Store, sql: str, scope: PersonScope) -> list[DoneRow]:
-    return [DoneRow._make(row) for row in store.rows(sql, *scope.values(store), scope.limit)]
+def _load(store: Store, sql: str, scope: PersonScope, *more: object) -> list[PersonItem]:
+    """Return what a statement finds. Its columns: those of the item, when, who, verdict, path, line, and of a note its
+    text, key and page; whether the person has answered. Those at the end that it does not have are left out.
+    """
+    return [_as_item(*row) for row in store.rows(sql, *scope.values(store), *more)]
+
+
+def _as_item(
+    forge: str, host: str, project: str, kind: str, number: int, title: str, tag: str | None, state: str | None,
+    author: str | None, updated_ms: int | None, item_url: str | None, at_ms: int | None, by: str | None = None,
+    verdict: str | None = None, path: str | None = None, line: int | None = None, text: str | None = None,
+    note_key: str | None = None, note_url: str | None = None, is_answered: int = 0,
+) -> PersonItem:  # fmt: skip
+    url = note_page(forge, item_url, note_key, note_url) if note_key else None
+    return PersonItem(
+        shown_ref(forge, kind, number, tag), kind, number, title, state, author, as_time(updated_ms),
+        str(ProjectName(forge, host, project)), url or item_url, as_time(at_ms or None), by, text or "", verdict, path,
+        line, bool(is_answered),
+    )  # fmt: skip

@@ -24,22 +24,6 @@ class DecisionSource(NamedTuple):
     refused: int
 
 
-class KeptDecision(NamedTuple):
-    """A decision as it is kept. `edges`: (relation, target, decision of the same item)."""
-
-    id: int
-    item_id: int
-    summary: str
-    quote: str
-    first_line: int
-    last_line: int
-    author: str | None
-    decided_at: int | None
-    content_hash: str
-    paths: tuple[str, ...] = ()
-    edges: tuple[tuple[str, str, int | None], ...] = ()
-
-
 def load_decision_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DecisionSource]:
     """Return item -> how it was read; items that no model has read are missing."""
     sql = f"""
@@ -74,8 +58,10 @@ def save_decisions(
             _add_edge(store, decision_id, "supersedes", "", earlier)
 
 
-def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list[KeptDecision]]:
-    """Return item -> what is kept of its decisions, in the order of their lines."""
+def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list[CheckedDecision]]:
+    """Return item -> what is kept of its decisions, in the order of their lines. The target of an edge may be another
+    decision of the item (`decision_name`).
+    """
     sql = f"""
         SELECT d.id, d.item_id, d.summary, d.quote, d.first_line, d.last_line, d.author, d.decided_at, s.content_hash
         FROM project_decisions d
@@ -83,8 +69,8 @@ def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list
         WHERE d.item_id {one_of()}
         ORDER BY d.item_id, d.first_line, d.id
     """
-    found = [KeptDecision(*row) for row in store.rows(sql, pack_list(item_ids))]
-    ids = pack_list([one.id for one in found])
+    rows = store.rows(sql, pack_list(item_ids))
+    ids = pack_list([row[0] for row in rows])
     sql = f"SELECT decision_id, path FROM decision_paths WHERE decision_id {one_of()}"
     paths = grouped((row[0], row[1]) for row in store.rows(sql, ids))
     sql = f"""
@@ -93,24 +79,27 @@ def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list
         WHERE decision_id {one_of()}
         ORDER BY id
     """
-    edges = grouped((row[0], (row[1], row[2], row[3])) for row in store.rows(sql, ids))
-    whole = (one._replace(paths=tuple(paths.get(one.id, ())), edges=tuple(edges.get(one.id, ()))) for one in found)
-    return grouped((one.item_id, one) for one in whole)
+    edges = grouped((row[0], (row[1], row[2] or decision_name(row[3] or 0))) for row in store.rows(sql, ids))
+    return grouped(
+        (
+            item_id,
+            CheckedDecision._make((*said, tuple(paths.get(key, ())), tuple(edges.get(key, ())), None, key, digest)),
+        )
+        for key, item_id, *said, digest in rows
+    )
 
 
-class EdgeRow(NamedTuple):
-    """A decision that says it replaces `target`, with its item."""
-
-    target: str
-    kind: str
-    number: int
-    tag: str | None
-    first_line: int
-    decided_at: int | None
+def decision_name(decision_id: int) -> str:
+    """Return what edges call a kept decision."""
+    return f"decision:{decision_id}"
 
 
-def load_edges_to(store: Store, project_id: int, targets: Iterable[str]) -> list[EdgeRow]:
-    """Return the kept decisions of a project that say they replace one of these."""
+def load_edges_to(
+    store: Store, project_id: int, targets: Iterable[str]
+) -> list[tuple[str, str, int, str | None, int, int | None]]:
+    """Return the kept decisions of a project that say they replace one of these: (target, kind, number and tag of the
+    item, first line, time).
+    """
     sql = f"""
         SELECT e.target, i.kind, i.number, i.tag, d.first_line, d.decided_at
         FROM decision_edges e
@@ -120,7 +109,7 @@ def load_edges_to(store: Store, project_id: int, targets: Iterable[str]) -> list
           AND i.deleted_at IS NULL AND {visible(store, "i")}
         ORDER BY e.id
     """
-    return [EdgeRow._make(row) for row in store.rows(sql, project_id, pack_list(sorted(targets)))]
+    return store.rows(sql, project_id, pack_list(sorted(targets)))
 
 
 def _add_parts(store: Store, decision_id: int, decision: CheckedDecision) -> None:
