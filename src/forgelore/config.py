@@ -254,7 +254,7 @@ def api_urls(config: Config, environ: Mapping[str, str], forge: str, host: str) 
 
 
 def _graphql_beside(rest: str) -> str:
-    return rest.removesuffix("/v3") + "/graphql"
+    return rest.removesuffix("/v3").removesuffix("/v4") + "/graphql"
 
 
 def host_of(url: str) -> str:

@@ -107,7 +107,7 @@ GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
     code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
     host="gitlab.com", web_hosts=("gitlab.com",), api_path="/api/v4", probe_path="/api/v4/version",
-    ci_server="CI_SERVER_URL", ci_api="CI_API_V4_URL",
+    ci_server="CI_SERVER_URL", ci_api="CI_API_V4_URL", ci_graphql="CI_API_GRAPHQL_URL",
     token_variables=("GITLAB_TOKEN",), host_variable="GITLAB_HOST",
     program=("glab", "config", "get", "token", "--host"), sign_in="glab auth login --hostname",
     token_form=("PRIVATE-TOKEN", ""),

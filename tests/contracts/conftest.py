@@ -12,7 +12,9 @@ import pathlib
 import re
 import shutil
 import sys
+import warnings
 
+import graphql
 import pytest
 
 from forgelore.profiles import PROBED
@@ -79,9 +81,9 @@ def gqlcheck(contracts):
     return load_tool(contracts, "gqlcheck")
 
 
-def load_tool(contracts: pathlib.Path, name: str):
+def load_tool(contracts: pathlib.Path, name: str, *, folder: str = "tools"):
     """Import a module of the read-only folder without leaving a compiled copy there."""
-    found = importlib.util.spec_from_file_location(name, contracts / "tools" / f"{name}.py")
+    found = importlib.util.spec_from_file_location(name, contracts / folder / f"{name}.py")
     module = importlib.util.module_from_spec(found)
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
@@ -106,6 +108,23 @@ def specs(contracts, apicheck, tmp_path_factory):
         "gitlab": apicheck.Spec(str(gitlab), "gitlab", str(supplement)),
         "forgejo": apicheck.Spec(str(gitea), "gitea"),
     }
+
+
+@pytest.fixture(scope="session")
+def gitlab_arithmetic(contracts):
+    """A query's errors against GitLab's schema, and its complexity by GitLab's own arithmetic; None for a bad query."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves the schema's file open
+        known = load_tool(contracts, "complexity", folder="gitlab/graphql")
+
+    def judge(query: str, variables: dict) -> tuple[list[str], int | None]:
+        document = graphql.parse(query)
+        errors = [error.message for error in graphql.validate(known.schema, document)]
+        if errors:
+            return errors, None
+        return [], known.cost(document.definitions[0].selection_set, known.schema.query_type, {}, variables)
+
+    return judge
 
 
 @pytest.fixture(scope="session")

@@ -146,6 +146,17 @@ def test_every_graphql_document_is_valid_and_within_the_limits(recorded, gqlchec
         assert errors == [], body["query"]
 
 
+def test_every_graphql_document_for_gitlab_is_valid_and_cheap_enough(recorded, gitlab_arithmetic):
+    asked = [json.loads(line["body"]) for line in recorded["gitlab"] if is_graphql(line) and line["body"]]
+    documents = distinct(asked, lambda body: body["query"])
+    assert len(documents) >= 3
+    for body in documents:
+        errors, cost = gitlab_arithmetic(body["query"], body["variables"])
+        # Before 15.5 the flag had another name, which the newest schema lacks.
+        assert [error for error in errors if "'confidential'" not in error] == [], body["query"]
+        assert cost is None or cost <= 200, "what GitLab allows without a token"
+
+
 BAD_REQUESTS = {
     "unknown_query": ("github", "/repos/acme/web/issues?updated_after=2026-01-01T00:00:00Z"),
     "no_such_endpoint": ("github", "/repos/acme/web/discussions/1/comments/2/replies"),

@@ -19,7 +19,7 @@ FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 SLOW = {
     "github": [r"^/repos/acme/web$", r"/issues\?", r"/issues/comments", r"/graphql"],
     "forgejo": [r"/repos/acme/web$", r"/issues\?.*page", r"/pulls/\d+/reviews", r"/issues\?.*limit=1$"],
-    "gitlab": [r"/projects/group%2Fapp$", r"/issues\?.*order_by", r"/discussions", r"per_page=1(&|$)"],
+    "gitlab": [r"/projects/group%2Fapp$", r"/issues\?.*order_by", r"/api/graphql", r"per_page=1(&|$)"],
 }
 
 

@@ -214,7 +214,7 @@ def test_a_forge_that_says_the_token_back_is_not_believed(scene):
 
 def test_a_killed_sync_leaves_no_secret_in_its_journal(scene):
     """The write-ahead log and shared memory, as they lie there after kill -9."""
-    slow = scene.lab.server.fail(path=r"/discussions|/issues/comments", delay=3.0)
+    slow = scene.lab.server.fail(path=r"/api/graphql|/issues/comments", delay=3.0)
     with start(scene) as process:
         wait_for(lambda: slow.get("_seen"))
         process.kill()

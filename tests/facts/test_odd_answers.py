@@ -109,7 +109,7 @@ def test_an_older_server_that_lacks_a_field_of_changes_is_asked_through_rest(git
     result = github.sync()
     assert (result.pending_jobs, result.failing_jobs) == (0, 0)
     github.assert_same()
-    assert len(github.graphql_requests("Changes")) <= 2, "it is asked once, with and without threads at most"
+    assert len(github.graphql_requests("Changes")) <= 4, "each of two batches under way asks for all and for less"
 
 
 def test_a_release_is_gone_only_when_the_list_says_so_again(gitlab):

@@ -43,6 +43,7 @@ def test_access_that_is_lost_while_a_sync_runs_buries_nothing(github):
 def test_a_project_that_hides_most_of_a_kind_keeps_it_whoever_asked_for_the_look(gitlab):
     """The project itself still answers; its issues and their threads do not."""
     gitlab.populate(issues=30)
+    gitlab.server.graphql = False
     gitlab.sync()
     rule = gitlab.server.fail(path=r"/issues/\d+", status=404, body={"message": "404 Not found"})
     for number in range(1, 31):
@@ -96,6 +97,7 @@ def test_one_part_that_is_refused_waits_and_the_others_go_on(gitlab):
 
 def test_a_token_that_is_rejected_amid_the_work_ends_the_run(gitlab):
     gitlab.populate()
+    gitlab.server.graphql = False
     gitlab.server.fail(path=r"/discussions", status=401, body={"message": "401 Unauthorized"})
     with raised(AuthError, code="auth"):
         gitlab.sync()
@@ -136,6 +138,7 @@ def test_a_project_of_which_no_list_can_be_read_is_an_error(lab, status, error):
 
 def test_the_process_ends_with_its_error_though_a_worker_sits_out_a_limit(gitlab):
     gitlab.populate(issues=20)
+    gitlab.server.graphql = False
     place, wait = r"/issues/\d+/discussions", {"Retry-After": "60"}
     # The limit comes late: once it is known, nobody asks for anything.
     gitlab.server.fail(path=place, status=429, body={"message": "slow"}, headers=wait, times=1, delay=1.0)

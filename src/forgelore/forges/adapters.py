@@ -41,7 +41,7 @@ def _github_payloads() -> "PayloadReader":
 def _gitlab(to: Connection) -> "Forge":
     from forgelore.forges.gitlab.forge import HEADERS, GitLab
 
-    return GitLab(to.client(HEADERS), host=to.host, access=to.access, window_days=to.window_days)
+    return GitLab(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access, window_days=to.window_days)
 
 
 def _gitlab_payloads() -> "PayloadReader":

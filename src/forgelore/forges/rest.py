@@ -8,7 +8,7 @@ members, releases) are read to their end each time; the others from five minutes
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.errors import AuthError, ForgeError, LoreError
-from forgelore.model import Cursor, Label, Project
+from forgelore.model import Cursor, ItemKey, Label, Project
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import Int64, OddValueError, read
 from forgelore.ports.closing import ClosingFacts
@@ -318,6 +318,10 @@ def full_list_page(resource: str, rows: list[Any], end: Cursor, warnings: list[s
         return Page(cursor=end, members=rows, warnings=warnings)
     seen = {item.key for item in rows}
     return Page(cursor=end, items=rows, seen=seen, seen_kinds=("release",), warnings=warnings)
+
+
+def in_batches(keys: Sequence[ItemKey], size: int) -> Iterator[list[ItemKey]]:
+    return (list(keys[start : start + size]) for start in range(0, len(keys), size))
 
 
 class MeteredForge:

@@ -76,10 +76,10 @@ NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class HttpAnswer:
-    """A finished exchange: status, lower-case headers, whole body, and the forge's clock."""
+    """A finished exchange: status, lower-case headers, whole body, how long it took, and the forge's clock."""
 
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str) -> None:
-        self.status, self.headers, self.body, self.url = status, headers, body, url
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str, *, took_s: float = 0.0) -> None:
+        self.status, self.headers, self.body, self.url, self.took_s = status, headers, body, url, took_s
 
     @property
     def next_url(self) -> str | None:
@@ -125,6 +125,7 @@ class Client:
         self._max_wait_s = max_wait_s if one_try_s is None else 0.0
         self._is_tried_once = one_try_s is not None
         self._sleep, self._wall_clock, self._jitter = sleep, wall_clock, jitter
+        self._clock = clock
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
         self._quota = Quota()
@@ -296,6 +297,7 @@ class Client:
 
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
         headers = {**request.get("headers", {}), **self._secrets}
+        started = self._clock()
         try:
             with self._http.stream(
                 method, url, params=request.get("params"), content=request.get("content"), headers=headers,
@@ -310,6 +312,7 @@ class Client:
             {k.lower(): v for k, v in response.headers.items()},
             self._without_secrets(body),
             url,
+            took_s=self._clock() - started,
         )
         self._quota.note(answer.headers)
         date_ms = answer.date_ms

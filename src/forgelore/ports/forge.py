@@ -45,12 +45,13 @@ class MissingPart(Struct, frozen=True):
     """What a job could not bring, and why, in the forge's own words.
 
     It stays in the queue, or waits there as another `kind` when the rest came another way. `is_asked` is False for what
-    nobody asked for, because nothing before it came.
+    nobody asked for, because nothing before it came. `is_gone`: the forge has no such item, which gets a second look.
     """
 
     kind: JobKind
     reason: str
     is_asked: bool = True
+    is_gone: bool = False
 
 
 class Page(Struct):
@@ -95,6 +96,7 @@ class Known(Protocol):
     def files_sha(self, key: ItemKey) -> str | None: ...
     def head_sha(self, key: ItemKey) -> str | None: ...
     def has_review_notes(self, key: ItemKey) -> bool: ...
+    def is_open(self, key: ItemKey) -> bool: ...
     def conversation(self, key: ItemKey) -> KnownConversation | None: ...
 
 
@@ -163,6 +165,10 @@ class ForgeReader(Protocol):
         ...
 
     def batch_size(self, job_kind: JobKind) -> int: ...
+    def batches(self, job_kind: JobKind, keys: Sequence[ItemKey], known: Known) -> Iterator[list[ItemKey]]:
+        """Yield all of these keys in batches, each of what costs least to fetch together."""
+        ...
+
     def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
         """Return what these items' jobs bring. A job is done unless the page has its item in `missing`."""
         ...

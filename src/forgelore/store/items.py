@@ -341,7 +341,7 @@ def save_content_hash(store: Store, item_id: int, digest: str) -> None:
     store.run("UPDATE items SET content_hash = ? WHERE id = ?", digest, item_id)
 
 
-FactName = Literal["threads_etag", "files_sha", "head_sha", "node_id"]  # columns that hold text
+FactName = Literal["threads_etag", "files_sha", "head_sha", "node_id", "state"]  # columns that hold text
 
 
 def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> str | None:

@@ -5,7 +5,7 @@ Meanwhile the lock says that its holder lives, also while a rate limit lets noth
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from queue import SimpleQueue
@@ -95,13 +95,13 @@ class SyncContext(NamedTuple):
 def work_off(
     context: SyncContext,
     kind: JobKind,
-    size: int,
+    split: Callable[[list[ItemKey]], Iterable[list[ItemKey]]],
     fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
 ) -> None:
-    """Do all jobs of a kind whose time has come, `size` at a time."""
+    """Do all jobs of a kind whose time has come, in the batches that `split` makes of them."""
     running: dict[Future[Page], list[Job]] = {}
-    for batch in _batches(context, kind, size):
+    for batch in _batches(context, kind, split):
         running[context.pool.submit(fetch, _keys(batch))] = batch
         if len(running) >= 2 * context.workers:
             _collect(context, kind, running, fetch, finished)
@@ -128,7 +128,9 @@ def ends_the_run(error: LoreError) -> bool:
     return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
 
 
-def _batches(context: SyncContext, kind: JobKind, size: int) -> Iterator[list[Job]]:
+def _batches(
+    context: SyncContext, kind: JobKind, split: Callable[[list[ItemKey]], Iterable[list[ItemKey]]]
+) -> Iterator[list[Job]]:
     done: set[tuple[str, int]] = set()
     while True:
         found = ready_jobs(context.store, context.project_id, kind, context.now(), 1000 + len(done))
@@ -137,8 +139,9 @@ def _batches(context: SyncContext, kind: JobKind, size: int) -> Iterator[list[Jo
         ]
         if not ready:
             return
-        for start in range(0, len(ready), size):
-            batch = ready[start : start + size]
+        by_key = {parse_job_key(job.key): job for job in ready}
+        for keys in split(list(by_key)):
+            batch = [by_key[key] for key in keys]
             done.update((job.key, job.version) for job in batch)
             yield batch
 
@@ -186,6 +189,8 @@ def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None
         if missing is not None:
             queue_missing_part(store, project_id, job._replace(kind=missing.kind), missing.reason, context.now())
     elif missing.is_asked:
+        if missing.is_gone:
+            queue_jobs(store, project_id, JobKind.LOOK, [job.key], context.now())
         fail_job(store, project_id, job, missing.reason, context.now())
     else:
         excuse_job(store, project_id, job, missing.reason)

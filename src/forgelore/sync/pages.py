@@ -393,6 +393,9 @@ class KnownStore:
     def head_sha(self, key: ItemKey) -> str | None:
         return self._fact("head_sha", key)
 
+    def is_open(self, key: ItemKey) -> bool:
+        return self._fact("state", key) == "open"
+
     def is_confidential(self, key: ItemKey) -> bool:
         return is_confidential(self._store, self._project_id, key)
 

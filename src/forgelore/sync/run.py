@@ -233,7 +233,8 @@ class _Sync:
         fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
         if kind == JobKind.LINES:
             fetch = partial(fetch_lines, self.forge, self.project)
-        work_off(self.context, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
+        split = partial(self.forge.batches, kind, known=self.known)
+        work_off(self.context, kind, split, fetch, partial(self.watcher.saved, kind))
         self.watcher.done(kind)
 
     def _queue_recounts(self) -> None:

@@ -11,7 +11,7 @@ import math
 import traceback
 
 from ..base import Clock, ForgeServer, Request, Response, conditional  # noqa: TID252  see records
-from . import rest, writes
+from . import graph, rest, writes
 from .call import ApiError, Call
 from .populate import populate
 from .project import Project
@@ -43,6 +43,8 @@ class GitLabServer(ForgeServer):
         self.require_auth = require_auth
         self.anonymous_threads = False  # True: strangers may read notes and members of public projects
         self.tokens: dict[str, Token] = {}
+        self.graphql = True
+        self.graphql_lacks: set[str] = set()  # fields that this version does not have: "Note.internal"
         self.total_cutoff = 10_000
         self.offset_cutoff = 50_000
         self.errors: list[str] = []  # tracebacks behind the 500s: a test that sees one has found our bug
@@ -133,6 +135,10 @@ class GitLabServer(ForgeServer):
         return headers | {"Retry-After": str(math.ceil(rate.reset_at - now))} if spent else headers
 
     def _answer(self, request: Request) -> Response:
+        if request.path == "/api/graphql" and self.graphql:
+            if request.method != "POST":
+                raise ApiError(404, {"error": "404 Not Found"})
+            return graph.answer(self, request, self._sign_in(request, writing=False, scopes=set()))
         method = "GET" if request.method == "HEAD" else request.method
         path = request.path.removeprefix("/api/v4") if request.path.startswith("/api/v4/") else ""
         route, segments, exists = find_route(ROUTES, method, path)

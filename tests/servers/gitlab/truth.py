@@ -38,7 +38,7 @@ def describe_note(note: Note) -> dict:
     return {
         "author": note.author,
         "body": note.body,
-        "created_at": note.created_at,
+        "created_at": f"{note.created_at[:19]}Z",  # GraphQL tells it to the second
         "path": place.get("new_path") or place.get("old_path"),
         "line": place.get("new_line") or place.get("old_line"),
         "is_system": note.system,

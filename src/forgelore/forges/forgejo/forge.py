@@ -7,7 +7,7 @@ files, reviews and comments on lines. There are no ETags, no rate limits in head
 When something last happened on Forgejo: a branch's last commit, the newest issue or pull request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -26,7 +26,15 @@ from forgelore.forges.forgejo.rest import (
     walk_pages,
 )
 from forgelore.forges.forgejo.writing import ForgejoWrites
-from forgelore.forges.rest import BYTES_PER_CHAR, DAY_MS, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
+from forgelore.forges.rest import (
+    BYTES_PER_CHAR,
+    DAY_MS,
+    WINDOW_DAYS,
+    MeteredForge,
+    TokenAccess,
+    first_chars,
+    in_batches,
+)
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.pages import read_ms, read_rows, split_rows
@@ -158,6 +166,10 @@ class Forgejo(ForgejoWrites, MeteredForge):
     def batch_size(self, job_kind: JobKind) -> int:
         del job_kind
         return 1
+
+    def batches(self, job_kind: JobKind, keys: Sequence[ItemKey], known: Known) -> Iterator[list[ItemKey]]:
+        del job_kind, known
+        return in_batches(keys, 1)
 
     def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
         key = keys[0]

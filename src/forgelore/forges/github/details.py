@@ -6,7 +6,7 @@ show. What only GraphQL says is then still missing: the whole look at an issue, 
 3,000 files and tells how many there are: https://docs.github.com/rest/pulls/pulls#list-pull-requests-files
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from forgelore.errors import ForgeError, NotFound
 from forgelore.forges.github import wire
 from forgelore.forges.github.graph import MORE_THREADS, NOBODY, Graph, MissingNode, Node
 from forgelore.forges.github.rest import GitHubRest, object_in, repo_path, review_thread
+from forgelore.forges.rest import in_batches
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.pages import split_rows, walk_links
 from forgelore.ports.forge import Known, MissingPart, Page
@@ -78,6 +79,7 @@ class ChangedFiles:
 
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
+WITHOUT_THREADS = 50  # of changes whose review threads are not asked for
 FILES_AT_ONCE = 50  # of changes whose files alone are asked for
 ISSUES_AT_ONCE = 100
 
@@ -92,7 +94,7 @@ class Details:
     def fetch(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
         page = Page()
         issues = [key for key in keys if key.kind == "issue"] if self._has_token else []
-        for batch in _in_batches(issues, ISSUES_AT_ONCE):
+        for batch in in_batches(issues, ISSUES_AT_ONCE):
             self._issue_details(page, project, batch, known)
         self._change_details(page, project, [key for key in keys if key.kind == "change"], known)
         return page
@@ -110,7 +112,7 @@ class Details:
     def fetch_files(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
         """Return the files of these changes and nothing else."""
         nodes: dict[ItemKey, Node] = {} if self._has_token else dict.fromkeys(keys, NOBODY)
-        for batch in _in_batches(keys, FILES_AT_ONCE) if self._has_token else ():
+        for batch in in_batches(keys, FILES_AT_ONCE) if self._has_token else ():
             nodes |= _paired(batch, known, self._graph.files)
         return self.files.fetch(project, nodes)
 
@@ -161,13 +163,22 @@ class Details:
     def _change_nodes(self, keys: list[ItemKey], known: Known) -> dict[ItemKey, Node]:
         if not self._has_token:
             return dict.fromkeys(keys, NOBODY)
-        with_threads = [key for key in keys if known.has_review_notes(key)]
-        without = [key for key in keys if key not in with_threads]
         nodes: dict[ItemKey, Node] = {}
-        for group, threads in ((with_threads, True), (without, False)):
-            for batch in _in_batches(group, CHANGES_AT_ONCE):
-                nodes.update(_paired(batch, known, partial(self._graph.changes, threads=threads)))
+        for threads, batch in self._change_batches(keys, known):
+            nodes.update(_paired(batch, known, partial(self._graph.changes, threads=threads)))
         return nodes
+
+    def _change_batches(self, keys: list[ItemKey], known: Known) -> Iterator[tuple[bool, list[ItemKey]]]:
+        with_threads = {key for key in keys if known.has_review_notes(key)}
+        for batch in in_batches([key for key in keys if key in with_threads], CHANGES_AT_ONCE):
+            yield True, batch
+        for batch in in_batches([key for key in keys if key not in with_threads], WITHOUT_THREADS):
+            yield False, batch
+
+    def batches(self, keys: Sequence[ItemKey], known: Known) -> Iterator[list[ItemKey]]:
+        """Yield the second looks that one request brings."""
+        yield from in_batches([key for key in keys if key.kind != "change"], ISSUES_AT_ONCE)
+        yield from (batch for _, batch in self._change_batches([key for key in keys if key.kind == "change"], known))
 
     def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
         files = self.files.of_node(root, key, node["files"])
@@ -224,10 +235,6 @@ def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[N
         else:
             found[key] = MissingNode(f"GitHub answered with number {node['number']}")
     return found
-
-
-def _in_batches(keys: list[ItemKey], size: int) -> Iterator[list[ItemKey]]:
-    return (keys[start : start + size] for start in range(0, len(keys), size))
 
 
 def parse_graph_change(key: ItemKey, node: dict[str, Any], files: list[File], project_path: str) -> Detail:

@@ -8,7 +8,7 @@ change, and discussions are left out with a warning.
 When something last happened on GitHub: a branch's last commit, the newest issue or pull request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -32,7 +32,7 @@ from forgelore.forges.github.rest import (
 )
 from forgelore.forges.github.wire import parse_item, parse_project
 from forgelore.forges.github.writing import GitHubWrites
-from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
+from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars, in_batches
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.pages import read_ms, read_rows, split_rows, walk_links
@@ -191,6 +191,11 @@ class GitHub(GitHubWrites, MeteredForge):
 
     def batch_size(self, job_kind: JobKind) -> int:
         return _BATCH.get(job_kind, 1) if self._has_token else 1
+
+    def batches(self, job_kind: JobKind, keys: Sequence[ItemKey], known: Known) -> Iterator[list[ItemKey]]:
+        if job_kind in (JobKind.DETAIL, JobKind.LINKS) and self._has_token:
+            return self._details.batches(keys, known)
+        return in_batches(keys, self.batch_size(job_kind))
 
     def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
         if job_kind == JobKind.ITEM:

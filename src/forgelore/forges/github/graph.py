@@ -1,9 +1,9 @@
 """GitHub's GraphQL: what REST cannot say, or can say only one item at a time.
 
-    CHANGES      25 changes at once: head, files, reviews and who is asked for one, what they close or duplicate; review
-                 threads if there are any
+    CHANGES      50 changes at once: head, files, reviews and who is asked for one, what they close or duplicate; 25
+                 where there are review threads, which come too
     FILES        50 changes at once: head and files, nothing else
-    ISSUES       50 issues at once: what they duplicate, who closed them
+    ISSUES       100 issues at once: what they duplicate, who closed them
     DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
     Counts       how many items there are, to notice what was deleted
     NUMBERS      the numbers of all discussions, for a sweep

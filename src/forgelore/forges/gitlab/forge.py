@@ -5,16 +5,20 @@ changed parent, and again for every parent whose last bump was less than five mi
 because GitLab moves a parent's `updated_at` at most once a minute (app/models/concerns/throttled_touch.rb). Files of a
 change are fetched when its head moves.
 
+With a token both come in batches through GraphQL. REST has one item in a request: it is asked for an item alone (it can
+say that nothing changed), for open changes, whose lines come with their files, and for what GraphQL does not show.
+
 When something last happened on GitLab: a branch's last commit, the newest issue or merge request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from forgelore.errors import NotFound
+from forgelore.errors import AuthError, ForgeError, NotFound
 from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.graph import GitLabGraph
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, count_files, fetch_diff, item_path, list_files
 from forgelore.forges.gitlab.writing import GitLabWrites
@@ -35,7 +39,7 @@ from forgelore.forges.rest import (
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import ParsedRows, WalkedRow, read_ms, read_rows, split_rows, walk, walk_links
-from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Known, MissingPart, Newest, Page, Resource, SecondLook
 from forgelore.words import JobKind, NoteScope
 
 
@@ -83,13 +87,16 @@ class GitLab(GitLabWrites, MeteredForge):
 
     name = "gitlab"
 
-    def __init__(self, client: Client, *, host: str, access: TokenAccess, window_days: int = WINDOW_DAYS) -> None:
+    def __init__(
+        self, client: Client, graphql_url: str, *, host: str, access: TokenAccess, window_days: int = WINDOW_DAYS
+    ) -> None:
         self.host = host
         self._window_days = window_days
         super().__init__(client)
         self._access = access
         self._has_token = access.has_token
         self._rest = GitLabRest(client, host, access)
+        self._graph = GitLabGraph(client, graphql_url, has_token=access.has_token)
         self.payloads = GitLabPayloads()
 
     def fetch_identity(self) -> Identity | None:
@@ -103,6 +110,8 @@ class GitLab(GitLabWrites, MeteredForge):
         return Identity(str(user.get("username", "?")), user.get("name"), scopes, token.get("expires_at"))
 
     def fetch_project(self, name: ProjectName) -> Project:
+        """Return the project. A run begins with it: what GraphQL did not show in the last one, it may show now."""
+        self._graph.look_anew()
         answer = self._client.get(f"/projects/{quote(name.path, safe='')}")
         if answer.status == 404:
             raise NotFound(
@@ -207,12 +216,80 @@ class GitLab(GitLabWrites, MeteredForge):
         del job_kind
         return 1
 
+    def batches(self, job_kind: JobKind, keys: Sequence[ItemKey], known: Known) -> Iterator[list[ItemKey]]:
+        """Yield what one request brings, as large as the server's answers allow by then."""
+        groups: dict[tuple[str, Kind], list[ItemKey]] = {}
+        for key in keys:
+            part = {JobKind.THREADS: "threads", JobKind.DETAIL: "files"}.get(job_kind, "")
+            if part == "files" and (known.is_open(key) or key.kind != "change"):
+                part = ""
+            groups.setdefault((part, key.kind), []).append(key)
+        for (part, kind), members in groups.items():
+            start = 0
+            while start < len(members):
+                size = self._graph.size(part, kind)
+                yield members[start : start + size]
+                start += size
+
     def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
-        key = keys[0]
+        if len(keys) == 1:
+            return self._fetch_job(project, job_kind, keys[0], known)
+        page, left = Page(), keys
+        if job_kind == JobKind.THREADS:
+            left = self._threads_at_once(page, project, keys)
+        elif job_kind == JobKind.DETAIL:
+            left = self._files_at_once(page, project, keys, known)
+        if len(left) == len(keys):  # in halves, side by side: through REST in the end
+            raise ForgeError(f"{self.host} shows nothing of these through GraphQL", hint="run the same command again")
+        for key in left:
+            self._add_by_itself(page, project, job_kind, key, known)
+        return page
+
+    def _fetch_job(self, project: Project, job_kind: JobKind, key: ItemKey, known: Known) -> Page:
         if job_kind == JobKind.ITEM:
             return Page(items=[self.fetch_item(project, key)])
-        root = f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}"
+        root = item_path(project, key)
         return self._threads(root, key, known) if job_kind == JobKind.THREADS else self._files(root, key, known)
+
+    def _add_by_itself(self, page: Page, project: Project, job_kind: JobKind, key: ItemKey, known: Known) -> None:
+        """Add what REST has of an item that GraphQL did not show. One that fails must not spoil the batch."""
+        try:
+            alone = self._fetch_job(project, job_kind, key, known)
+        except (ForgeError, NotFound, AuthError) as error:
+            if isinstance(error, AuthError) and error.is_rejected:
+                raise
+            page.missing[key] = MissingPart(job_kind, error.message, is_gone=isinstance(error, NotFound))
+            return
+        page.threads += alone.threads
+        page.complete |= alone.complete
+        page.thread_etags |= alone.thread_etags
+        page.unchanged += alone.unchanged
+        page.details += alone.details
+        page.server_ms = page.server_ms or alone.server_ms
+
+    def _threads_at_once(self, page: Page, project: Project, keys: list[ItemKey]) -> list[ItemKey]:
+        """Add conversations; returns the items whose are still missing."""
+        page.server_ms = self._client.server_ms  # before they are read: a comment that comes meanwhile is newer
+        for kind in dict.fromkeys(key.kind for key in keys):
+            numbers = [key.number for key in keys if key.kind == kind]
+            for number, threads in self._graph.threads(project.name.path, kind, numbers).items():
+                page.threads += threads
+                page.complete[ItemKey(kind, number)] = NoteScope.ALL
+        return [key for key in keys if key not in page.complete]
+
+    def _files_at_once(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> list[ItemKey]:
+        """Add lists of files; returns the changes whose are still missing."""
+        heads = {key.number: known.head_sha(key) for key in keys if not self._has_files(key, known)}
+        found = self._graph.files(project.name.path, list(heads))
+        for number, files in found.items():
+            key, head = ItemKey("change", number), heads[number]
+            raw = files_payload(key, head, files)
+            page.details.append(Detail(key, raw=raw, files=files, head_sha=head, file_count=len(files)))
+        return [key for key in keys if key.number in heads and key.number not in found]
+
+    def _has_files(self, key: ItemKey, known: Known) -> bool:
+        head = known.head_sha(key)
+        return head is not None and head == known.files_sha(key)
 
     def _threads(self, root: str, key: ItemKey, known: Known) -> Page:
         page, tags = Page(complete={key: NoteScope.ALL}), []
@@ -228,10 +305,9 @@ class GitLab(GitLabWrites, MeteredForge):
         return page
 
     def _files(self, root: str, key: ItemKey, known: Known) -> Page:
-        head = known.head_sha(key)
-        if head is not None and head == known.files_sha(key):
+        if self._has_files(key, known):
             return Page()
-        files = list_files(self._rest, root, key)
+        head, files = known.head_sha(key), list_files(self._rest, root, key)
         raw, count = files_payload(key, head, files), count_files(self._rest, root, key, files)
         return Page(details=[Detail(key, raw=raw, files=files, head_sha=head, file_count=count)])
 

@@ -1,6 +1,9 @@
 """GitLab's JSON as types, and those types as ours. Payload in, `Item` out; no network here.
 
 `iid` is the number people see, `id` the database's. Labels are strings, or objects when details were asked for.
+
+A note comes from REST or from GraphQL, and must be the same row either way: GraphQL tells times to the second
+(app/graphql/types/time_type.rb) and leaves out some fields, so what is kept of a note is what both of them say.
 """
 
 import hashlib
@@ -28,13 +31,14 @@ from forgelore.model import (
     State,
     Thread,
 )
-from forgelore.net.pages import Int64, read, read_ms
+from forgelore.net.pages import Int64, OddValueError, read, read_ms
+from forgelore.text.dates import format_ms
 from forgelore.text.fence import storable
 from forgelore.text.patches import read_patch
 from forgelore.text.refs import key_in_url
 
 
-class _User(Struct):
+class UserRow(Struct, omit_defaults=True):
     username: str | None = None
     access_level: Int64 = 0
     state: str | None = None  # of the account; of a reviewer where the server tells it
@@ -50,9 +54,9 @@ class _Item(Struct):
     title: str | None = None
     description: str | None = None
     state: str | None = None
-    author: _User | None = None
-    assignees: list[_User] | None = None
-    reviewers: list[_User] | None = None
+    author: UserRow | None = None
+    assignees: list[UserRow] | None = None
+    reviewers: list[UserRow] | None = None
     labels: list[Named | str] | None = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -72,7 +76,7 @@ class _Item(Struct):
     links: _Links | None = msgspec.field(default=None, name="_links")
 
 
-class _Position(Struct):
+class PositionRow(Struct, omit_defaults=True):
     old_path: str | None = None
     new_path: str | None = None
     old_line: Int64 | None = None
@@ -80,11 +84,11 @@ class _Position(Struct):
     position_type: str | None = None
 
 
-class _Note(Struct):
-    id: Int64
+class NoteRow(Struct, omit_defaults=True):
+    id: Int64 | str  # GraphQL's is global: gid://gitlab/DiffNote/12
     type: str | None = None
     body: str | None = None
-    author: _User | None = None
+    author: UserRow | None = None
     created_at: str | None = None
     updated_at: str | None = None
     system: bool = False
@@ -92,9 +96,9 @@ class _Note(Struct):
     confidential: bool | None = False
     resolvable: bool = False
     resolved: bool | None = False
-    resolved_by: _User | None = None
+    resolved_by: UserRow | None = None
     resolved_at: str | None = None
-    position: _Position | None = None
+    position: PositionRow | None = None
 
 
 class _Discussion(Struct):
@@ -106,7 +110,7 @@ class _Release(Struct):
     tag_name: str
     name: str | None = None
     description: str | None = None
-    author: _User | None = None
+    author: UserRow | None = None
     created_at: str | None = None
     released_at: str | None = None
     links: dict[str, Any] | None = msgspec.field(default=None, name="_links")
@@ -127,23 +131,25 @@ class _Project(Struct):
     repository_access_level: str | None = None
 
 
-class _Diff(Struct):
+class DiffRow(Struct):
     old_path: str
     new_path: str
-    new_file: bool | None = False
-    renamed_file: bool | None = False
-    deleted_file: bool | None = False
+    new_file: bool | str | None = False  # GraphQL's flags are strings
+    renamed_file: bool | str | None = False
+    deleted_file: bool | str | None = False
     diff: str | None = None  # empty where it is collapsed or too large
 
 
 _item = msgspec.json.Decoder(_Item)
-_note = msgspec.json.Decoder(_Note)
+_note = msgspec.json.Decoder(NoteRow)
 _discussion = msgspec.json.Decoder(_Discussion)
 _release = msgspec.json.Decoder(_Release)
 _project = msgspec.json.Decoder(_Project)
-_user = msgspec.json.Decoder(_User)
-_diff = msgspec.json.Decoder(_Diff)
+_user = msgspec.json.Decoder(UserRow)
+_diff = msgspec.json.Decoder(DiffRow)
+_SET = (True, "true")
 _loose = msgspec.json.Decoder(dict[str, Any])
+_note_encoder = msgspec.json.Encoder()
 # What a reviewer's own state says; any other ("active") is that of the account.
 _REVIEWED: dict[str, ReviewVerdict] = {
     "approved": "approved", "requested_changes": "changes_requested", "reviewed": "commented",
@@ -234,40 +240,87 @@ def _key_in_api_url(url: str) -> tuple[str, int] | None:
 def parse_discussion(raw: bytes, key: ItemKey) -> Thread:
     """Return a thread. A standalone comment joins the plain stream; a thread that can be answered keeps its own id."""
     discussion, _ = read(raw, _discussion)
-    thread = parse_notes([bytes(note) for note in discussion.notes], key, discussion.id)
+    return as_discussion([read(bytes(note), _note)[0] for note in discussion.notes], key, discussion.id)
+
+
+def as_discussion(rows: Sequence[NoteRow], key: ItemKey, thread_id: str) -> Thread:
+    thread = _as_thread(rows, key, thread_id)
     is_single = len(thread.notes) == 1 and thread.notes[0].type is None
-    thread.key = "comments" if is_single else discussion.id
+    thread.key = "comments" if is_single else thread_id
     return thread
 
 
 def parse_notes(raws: Sequence[bytes], key: ItemKey, thread: str) -> Thread:
     """Return a thread from its notes, which tell its place and whether it is resolved."""
-    notes = [_parse_note(raw) for raw in raws]
-    first = notes[0][1] if notes else None
-    resolvable = [note for _, note in notes if note.is_resolvable]
+    return _as_thread([read(raw, _note)[0] for raw in raws], key, thread)
+
+
+def _as_thread(rows: Sequence[NoteRow], key: ItemKey, thread: str) -> Thread:
+    notes = [_as_note(row) for row in rows]
+    first = notes[0] if notes else None
+    resolvable = [note for note in notes if note.is_resolvable]
     is_resolved = bool(resolvable) and all(note.is_resolved for note in resolvable)
     last = max(resolvable, key=lambda note: note.resolved_at or 0) if is_resolved else Note("")
     return Thread(
-        key, thread, [note for _, note in notes], is_resolvable=bool(resolvable), is_resolved=is_resolved,
+        key, thread, notes, is_resolvable=bool(resolvable), is_resolved=is_resolved,
         path=first.path if first else None, line=first.line if first else None, resolved_by=last.resolved_by,
         resolved_at=last.resolved_at,
     )  # fmt: skip
 
 
-def _parse_note(raw: bytes) -> tuple[_Note, Note]:
-    row, raw = read(raw, _note)
-    place = row.position or _Position()
-    return row, Note(
+def _as_note(row: NoteRow) -> Note:
+    row = _as_both_say(row)
+    place = row.position or PositionRow()
+    return Note(
         str(row.id), _name(row.author), _text(row.body), read_ms(row.created_at), read_ms(row.updated_at),
         type=row.type,
         path=_text(place.new_path or place.old_path),
         line=place.new_line if place.new_line is not None else place.old_line,
         old_path=_text(place.old_path), old_line=place.old_line, is_system=row.system,
-        is_internal=bool(row.internal or row.confidential), position_type=_text(place.position_type),
+        is_internal=bool(row.internal), position_type=_text(place.position_type),
         is_resolvable=row.resolvable, is_resolved=bool(row.resolved),
-        resolved_by=_name(row.resolved_by) if row.resolved else None,
-        resolved_at=read_ms(row.resolved_at) if row.resolved else None, raw=raw,
+        resolved_by=_name(row.resolved_by), resolved_at=read_ms(row.resolved_at), raw=_note_encoder.encode(row),
     )  # fmt: skip
+
+
+def _as_both_say(row: NoteRow) -> NoteRow:
+    """Return a note without what only one of the two APIs says. The class in a global id is what REST calls `type`,
+    which is null for a plain comment.
+    """
+    number, kind = row.id, row.type
+    if isinstance(number, str):
+        class_name, number = number.split("/")[-2], int(tail(number))
+        kind = None if class_name == "Note" else class_name
+    place, is_resolved = row.position, bool(row.resolved)
+    has_place = place is not None and (place.old_path is not None or place.new_path is not None)
+    return NoteRow(
+        number, kind, _text(row.body), _only_name(row.author), _to_the_second(row.created_at),
+        _to_the_second(row.updated_at), row.system, bool(row.internal or row.confidential), False, row.resolvable,
+        is_resolved, _only_name(row.resolved_by) if is_resolved else None,
+        _to_the_second(row.resolved_at) if is_resolved else None, place if has_place else None,
+    )  # fmt: skip
+
+
+def tail(global_id: str) -> str:
+    """`gid://gitlab/DiffNote/12` -> `12`"""
+    return global_id.rpartition("/")[2]
+
+
+def _only_name(user: UserRow | None) -> UserRow | None:
+    return UserRow(user.username) if user else None
+
+
+def _to_the_second(text: str | None) -> str | None:
+    """`2026-03-01T12:00:00.123Z` -> `2026-03-01T12:00:00Z`; what cannot be read stays, for whoever reads it to say."""
+    if text is None or (len(text) == 20 and text[-1] == "Z"):
+        return text
+    if len(text) == 24 and text[19] == "." and text[-1] == "Z":
+        return f"{text[:19]}Z"
+    try:
+        moment = read_ms(text)
+    except OddValueError:
+        return text
+    return format_ms(moment // 1000 * 1000) if moment is not None else None
 
 
 def parse_release(raw: bytes) -> Item:
@@ -299,13 +352,16 @@ def parse_member(raw: bytes) -> Member:
 
 
 def parse_diff(raw: bytes) -> File:
-    diff, _ = read(raw, _diff)
+    return as_file(read(raw, _diff)[0])
+
+
+def as_file(diff: DiffRow) -> File:
     status: FileStatus = "modified"
-    if diff.new_file:
+    if diff.new_file in _SET:
         status = "added"
-    elif diff.deleted_file:
+    elif diff.deleted_file in _SET:
         status = "deleted"
-    elif diff.renamed_file:
+    elif diff.renamed_file in _SET:
         status = "renamed"
     old = diff.old_path if status == "renamed" else diff.new_path
     new, old = _text(diff.new_path) or "", _text(old) or ""
@@ -320,5 +376,5 @@ def _text(value: str | None) -> str | None:
     return storable(value) if value is not None else None
 
 
-def _name(user: _User | None) -> str | None:
+def _name(user: UserRow | None) -> str | None:
     return user.username if user else None
