@@ -317,7 +317,15 @@ class _Ranker:
     def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
         request = self._request
         start, end = request.offset, request.offset + request.limit
+        scope, is_own = (
+            CalibrationScope(self._subject.project_id, self._subject.kind, self._model.made_by),
+            self._is_among_its_own(),
+        )
+        distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
+        similarities = _similarities(weighed, distribution)
         best = _first_of_states(weighed[start:end], request.per_state)
+        # The first one always: whether it is a duplicate is what `chance` is about.
+        best = [*best[:1], *(one for one in best[1:] if similarities[one.fused.id] >= request.min_similarity)]
         rest = found.fused[max(CANDIDATES, start) : end]
         # Of twenty copies the nearest in time are the strongest, and the one to be named is the first.
         known = {one.fused.id for one in best}
@@ -328,12 +336,6 @@ class _Ranker:
         wanted = build_highlight_query(_as_words(found.terms), self._stems) if is_shown else None
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
-        scope, is_own = (
-            CalibrationScope(self._subject.project_id, self._subject.kind, self._model.made_by),
-            self._is_among_its_own(),
-        )
-        distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
-        similarities = _similarities(weighed, distribution)
         shown = [one for one in (*best, *copies) if one.fused.id in hits]
         by_id = {
             one.fused.id: Match(

@@ -12,13 +12,13 @@ from forgelore.compare.evidence import Stems
 from forgelore.compare.sameness import distinctive_terms
 from forgelore.search.fusion import DEPTH, Fused, fuse_scores
 from forgelore.search.query import SearchMode
-from forgelore.search.retriever import RankedLists, Retriever
+from forgelore.search.retriever import RankedLists, Retriever, SearchScope
 from forgelore.search.run import first_of_items, vector_or_warning
 from forgelore.store.candidates import load_card_document
 from forgelore.store.database import Store
-from forgelore.store.filters import Allowed, Filters
+from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_created, load_item_documents, load_items_of
-from forgelore.store.sqlite.fulltext import Found, estimate_documents, load_document_counts, search_words
+from forgelore.store.sqlite.fulltext import Found, estimate_documents, load_document_counts, quote, search_words
 from forgelore.words import Source
 
 if TYPE_CHECKING:
@@ -32,14 +32,17 @@ Terms = list[tuple[str, int]]
 
 
 def search_terms(
-    store: Store, terms: Terms, depth: int, allowed: Allowed | None, *, source: Source = "raw"
+    retriever: Retriever, terms: Terms, depth: int, scope: SearchScope, *, source: Source = "raw"
 ) -> list[Found]:
     """Return the documents that hold the most of these terms, or the cards that do."""
     if not terms:
         return []
+    scores, allowed = retriever.word_scores, scope.allowed
+    if scores and source == "raw" and allowed and allowed.marks and scope.within:
+        return scores.search(retriever.store, terms, depth, marks=allowed.marks, within=scope.within)
     # A word that is repeated counts as often: FTS5 adds up the phrases of an OR.
-    expression = " OR ".join(f'"{term.replace(chr(34), chr(34) * 2)}"' for term, times in terms for _ in range(times))
-    return search_words(store, expression, depth, allowed, source=source)
+    expression = " OR ".join(quote(term) for term, times in terms for _ in range(times))
+    return search_words(retriever.store, expression, depth, allowed, source=source)
 
 
 def fuse_by_age(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
@@ -85,11 +88,12 @@ def _find_nearest(
     source: Source = "raw",
 ) -> tuple[list[Fused], RankedLists]:  # fmt: skip
     """Return the best document, or card, of `wanted` items or more, where there are as many, and both lists."""
-    scope = retriever.scope(filters, with_vectors=vector is not None)
+    needs_ids = vector is not None or retriever.word_scores is not None
+    scope = retriever.scope(filters, with_vectors=needs_ids)
     depth = DEPTH
     while True:
         near = [] if vector is None else retriever.by_vector(vector, depth, scope, source=source)
-        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, source=source), near)
+        lists = RankedLists(search_terms(retriever, terms, depth, scope, source=source), near)
         fused = first_of_items(retriever.store, fuse_by_age(retriever.store, subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
             return fused, lists
@@ -110,6 +114,7 @@ class CompareRequest(NamedTuple):
     with_explanations: bool = True  # snippets, and the facts that moved each strength: whoever keeps a list shows none
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
+    min_similarity: float = 0.0  # matches behind the first that are less similar are left out
     source: Source = "raw"  # what chooses who is compared; without a card of the subject, its text does
     offset: int = 0  # how many of the best are left out
     seal: str = ""  # the hash of those; "": nobody asks

@@ -97,8 +97,9 @@ def _rank(
     )  # fmt: skip
     most = max(setting.k, SHOWN_CLOSED)
     request = CompareRequest(
-        subject, filters, limit=CANDIDATES, per_state=most, source=source, as_of=as_of, with_explanations=False
-    )
+        subject, filters, limit=CANDIDATES, per_state=most, min_similarity=setting.min_score, source=source,
+        as_of=as_of, with_explanations=False,
+    )  # fmt: skip
     return rank_matches(retriever.seen_by(retriever.store.viewer.without_internal()), request)
 
 
@@ -207,6 +208,7 @@ def rank_batch(retriever: Retriever, item_ids: Sequence[int], setting: Candidate
     """Return the candidates of several items, all read at one moment: what is known of the project holds until the
     next batch, whatever is saved meanwhile.
     """
+    retriever.keep_word_scores()
     with retriever.store.snapshot():
         return [rank_source(retriever, item_id, setting) for item_id in item_ids]
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from forgelore.store.filters import Allowed
     from forgelore.store.sqlite.vector_memory import Ids
     from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
+    from forgelore.store.sqlite.word_scores import WordScores
     from forgelore.text.values import Vector
 
 
@@ -64,10 +65,13 @@ STEP = 20  # hits of the first step, most of the pages that anybody looks at; ea
 
 
 class SearchScope(NamedTuple):
-    """What filters allow: as a condition for full text and, where vectors are compared, as ids. None: everything."""
+    """What filters allow: as a condition for full text and, where vectors are compared, as ids. None: everything.
+    `within`: the same with the items that one question leaves out, as marks.
+    """
 
     allowed: Allowed | None = None
     ids: "Ids | None" = None
+    within: bytes | None = None
 
 
 class Retriever:
@@ -86,6 +90,13 @@ class Retriever:
         self._scopes: QueryCache[object, SearchScope] = QueryCache(store, _MAX_SCOPES)
         self._counts: QueryCache[str, int] = QueryCache(store, _MAX_COUNTS)
         self.acronyms: QueryCache[str, str] = QueryCache(store, _MAX_COUNTS)
+        self.word_scores: WordScores | None = None  # of those who compare item after item (`keep_word_scores`)
+
+    def keep_word_scores(self) -> None:
+        """Keep from now on what each word of a comparison scores, for the items that come next."""
+        from forgelore.store.sqlite.word_scores import WordScores
+
+        self.word_scores = self.word_scores or WordScores()
 
     def seen_by(self, viewer: Viewer) -> "Retriever":
         """Return one that finds what a viewer may see, and shares what is kept in memory."""
@@ -197,7 +208,7 @@ class Retriever:
         marks = np.frombuffer(scope.allowed.marks, np.bool_).copy()
         left_out = np.array(list_documents_of(self.store, item_ids), np.int64)
         marks[left_out[left_out < len(marks)]] = False
-        return SearchScope(allowed._replace(marks=marks.tobytes()), np.flatnonzero(marks))
+        return SearchScope(allowed._replace(marks=marks.tobytes()), np.flatnonzero(marks), scope.allowed.marks)
 
     def _resolve(self, allowed: Allowed) -> SearchScope:
         import numpy as np
@@ -205,7 +216,7 @@ class Retriever:
         ids = np.fromstring(load_allowed(self.store, allowed), np.int64, sep=",")
         marks = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
         marks[ids] = True
-        return SearchScope(allowed._replace(marks=marks.tobytes()), ids)
+        return SearchScope(allowed._replace(marks=marks.tobytes()), ids, marks.tobytes())
 
     def begin_by_vector(
         self, vector: "Vector", depth: int, scope: SearchScope, *, source: Source = "raw"

@@ -19,6 +19,7 @@ with modules that give the same names; a test compares this list with what other
                      add_text, remove_text                  the words of one document
                      search_words -> Found                  documents for an expression, ranked, within what filters
                                                             allow
+                     quote                                  an expression for a term as it is written
                      list_with_words                        the newest of them, unranked
                      count_items                            how many items have such documents
                      has_words, lacks_words                 the same as conditions, for any list of documents
@@ -30,6 +31,8 @@ with modules that give the same names; a test compares this list with what other
                      count_code_words, load_code_counts,    how many there are, of all or of one project, and how
                      count_project_code                     many hold a word
                      find_code_gaps, find_code_damage       rows without words and words without rows; what is broken
+    word_scores      WordScores                             the same for weighted terms, of those who ask about item
+                                                            after item
     vectors          save_chunks                            the vectors of one document
                      load_vectors, load_starts              what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors

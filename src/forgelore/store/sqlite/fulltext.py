@@ -35,7 +35,7 @@ from forgelore.text.terms import TOKENIZER, char_offsets
 from forgelore.words import Source
 
 # What a word is worth in the title, in the text, and among the split terms.
-TITLE_WEIGHT, TEXT_WEIGHT, TERMS_WEIGHT = 3.0, 1.0, 0.5
+WEIGHTS = "3.0, 1.0, 0.5"
 MAX_COUNTED = 20_000
 
 
@@ -82,13 +82,18 @@ def search_words(
     table = FULL_TEXTS[source]
     within = _within(table, allowed)
     sql = f"""
-        SELECT rowid, -bm25({table}, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
+        SELECT rowid, -bm25({table}, {WEIGHTS}) AS score
         FROM {table}
         WHERE {table} MATCH ? AND {within.sql}
         ORDER BY score DESC, rowid
         LIMIT ?
     """
     return [Found(*row) for row in store.rows(sql, expression, *within.bindings, limit)]
+
+
+def quote(term: str) -> str:
+    """Return an expression for a term as it is written, whatever is in it."""
+    return f'"{term.replace(chr(34), chr(34) * 2)}"'
 
 
 def list_with_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[int]:
