@@ -45,7 +45,7 @@ def test_an_answer_comes_with_citations_that_were_looked_up(asking, model):
     jsonschema.validate(done.structured_content, tool.output_schema)
     assert done.structured_content["ended_by"] == "answer"
     (citation,) = done.structured_content["citations"]
-    assert (citation["ref"], citation["status"] in ("found", "moved")) == ("#3", True)
+    assert (citation["id"], citation["status"] in ("found", "moved")) == ("#3", True)
     assert "[1] #3 lines" in done.content[0].text
 
 

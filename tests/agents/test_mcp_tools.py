@@ -178,7 +178,7 @@ def test_a_planted_file_name_is_suggested_inside_a_fence(agent):
 
 def test_a_decision_can_be_read_where_it_says(agent):
     found = agent.data("history", path="src/cache.py", limit=3)
-    assert (found["decision_count"], found["event_count"], len(found["decisions"])) == (8, 8, 3)
+    assert (found["decision_count"], found["entry_count"], len(found["decisions"])) == (8, 8, 3)
     one = found["decisions"][0]
     read = agent.data("read", ref=one["ref"], line=one["first_line"])
     assert read["hash"] == one["hash"]
@@ -298,14 +298,14 @@ def test_lists_have_pages(agent):
 
 def test_a_history_has_pages_and_kinds(agent):
     first = agent.data("history", path="src/cache.py", limit=3)
-    second = agent.data("history", path="src/cache.py", limit=3, offset=first["next"])
+    second = agent.data("history", path="src/cache.py", limit=3, offset=len(first["decisions"]) + len(first["entries"]))
     assert [one["ref"] for one in first["decisions"]] != [one["ref"] for one in second["decisions"]]
     last = agent.data("history", path="src/cache.py", limit=20, offset=first["decision_count"])
-    assert (len(last["decisions"]), len(last["events"]), last["next"]) == (0, first["event_count"], None)
+    assert (len(last["decisions"]), len(last["entries"])) == (0, first["entry_count"])
     changes = agent.data("history", path="src/cache.py", kind="change", limit=20)
     assert changes["decision_count"] == 0
-    assert {one["kind"] for one in changes["events"]} == {"change"}
-    assert agent.data("history", path="src/cache.py", kind="decision")["event_count"] == 0
+    assert {one["kind"] for one in changes["entries"]} == {"change"}
+    assert agent.data("history", path="src/cache.py", kind="decision")["entry_count"] == 0
     assert "kind" in agent.refusal("history", path="src/cache.py", kind="odd")
 
 

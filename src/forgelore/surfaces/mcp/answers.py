@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from forgelore.surfaces.present.data import MISSING, Absence, JsonValue, as_data
 from forgelore.surfaces.present.find import why
 from forgelore.surfaces.present.text import ago, clean, day, fit, format_ms, seen
@@ -305,17 +307,6 @@ class ProjectStatuses(NamedTuple):
     projects: list[ProjectStatus]
 
 
-class SyncReport(NamedTuple):
-    """What a sync brought. `written`: rows by kind."""
-
-    project: str
-    written: dict[str, int]
-    requests: int
-    deleted: int
-    pending_jobs: int
-    warnings: list[str]
-
-
 def answer_status(statuses: "list[SyncStatus]", now_ms: int) -> ToolAnswer:
     data = ProjectStatuses([_project_status(status) for status in statuses])
     if not statuses:
@@ -331,9 +322,7 @@ def answer_status(statuses: "list[SyncStatus]", now_ms: int) -> ToolAnswer:
 def answer_sync(synced: "SyncedProject") -> ToolAnswer:
     result = synced.result
     warnings = [one_line(warning, 200) for warning in result.warnings[:10]]
-    data = SyncReport(
-        result.project, dict(result.written), result.requests, result.deleted, result.pending_jobs, warnings
-    )
+    data = replace(synced, result=replace(result, warnings=warnings))
     written = ", ".join(f"{count} {kind}" for kind, count in result.written.items() if count) or "nothing new"
     first = f"{result.project}: {written}; {result.requests} requests"
     return ToolAnswer("\n".join([first, *([fence("\n".join(warnings))] if warnings else [])]), data)

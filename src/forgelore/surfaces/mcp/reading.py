@@ -28,7 +28,6 @@ _MAX_NOTES = 30
 _MAX_NAMES = 20
 _MAX_TEXT = 4_000
 _MAX_CITATIONS = 20
-_PROVED = ("found", "moved")
 _MAX_OLD_NAMES = 5
 _MAX_PATH = 200
 
@@ -179,85 +178,37 @@ def _write_outline(item: ItemOutline) -> str:
     return "\n".join(["an outline; `read` gives the whole text, with lines", fence("\n".join(lines)), *more])
 
 
-class FileDecision(NamedTuple):
-    """A quote with its lines for `read`; `summary` is a model's. `role`: of the author; closer: closes others' items.
-    `is_stale`: people wrote there since it was read.
-    """
-
-    ref: str
-    first_line: int
-    last_line: int
-    hash: str
-    day: str
-    author: str | None
-    role: str
-    rule: str
-    summary: str
-    quote: str
-    superseded_by: list[str]
-    is_stale: bool
-
-
-class FileEvent(NamedTuple):
-    """A change, commit, thread or item, and the reason it gives."""
-
-    ref: str
-    line: int
-    kind: str
-    how: str
-    day: str
-    author: str | None
-    title: str
-    reason: str
-
-
-class FileHistory(NamedTuple):
-    """Decisions, the weightiest first, and events, newest first; the counts are of all there is. `next`: the offset of
-    the next page.
-    """
-
-    path: str
-    project: str
-    names: list[str]
-    decisions: list[FileDecision]
-    events: list[FileEvent]
-    decision_count: int
-    event_count: int
-    notes: list[str]
-    next: int | None
-
-
 def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = (), offset: int = 0) -> ToolAnswer:
     end = offset + len(found.decisions) + len(found.entries)
     more = end if end < found.decision_count + found.entry_count and end > offset else None
     notes = [one_line(said, 200) for one in (*about_limit, *found.warnings) if (said := without_commands(one))]
 
     def build(width: int) -> ToolAnswer:
-        data = FileHistory(
-            one_line(found.path, _MAX_PATH), found.project,
-            [one_line(name, _MAX_PATH) for name in found.names[:_MAX_OLD_NAMES]],
-            [_file_decision(one, width) for one in found.decisions], [_file_event(one, width) for one in found.entries],
-            found.decision_count, found.entry_count, notes, more,
+        data = found._replace(
+            path=one_line(found.path, _MAX_PATH), warnings=tuple(notes), extracted=None,
+            names=tuple(one_line(name, _MAX_PATH) for name in found.names[:_MAX_OLD_NAMES]),
+            decisions=[_trim_decision(one, width) for one in found.decisions],
+            entries=[_trim_entry(one, width) for one in found.entries],
         )  # fmt: skip
-        return ToolAnswer(_write_history(data), data)
+        return ToolAnswer(_write_history(data, more), data)
 
     return fit_answer(build)
 
 
-def _file_decision(one: "PathDecision", width: int) -> FileDecision:
-    return FileDecision(
-        _readable_ref(one), one.first_line, one.last_line, one.hash, day(one.decided_at),
-        one_line(one.author, 40) or None, one.role, one.rule, one_line(one.summary, width),
-        one_line(one.quote, max(2 * width, 40)),
-        [one_line(by, 60) for by in one.superseded_by[:_MAX_OLD_NAMES]], one.is_stale,
+def _trim_decision(one: "PathDecision", width: int) -> "PathDecision":
+    return one._replace(
+        ref=_readable_ref(one), title=one_line(one.title, 90), url=one_line(one.url, 300) or None,
+        author=one_line(one.author, 40) or None, summary=one_line(one.summary, width),
+        quote=one_line(one.quote, max(2 * width, 40)),
+        superseded_by=tuple(one_line(by, 60) for by in one.superseded_by[:_MAX_OLD_NAMES]),
     )  # fmt: skip
 
 
-def _file_event(one: "PathEntry", width: int) -> FileEvent:
-    title = one_line(one.title, min(90, max(width, 30)))
-    author = one_line(one.author, 40) or None
-    reason = one_line(one.reason, max(width, 30))
-    return FileEvent(_readable_ref(one), one.line, one.kind, one.how, day(one.happened_at), author, title, reason)
+def _trim_entry(one: "PathEntry", width: int) -> "PathEntry":
+    return one._replace(
+        ref=_readable_ref(one), title=one_line(one.title, min(90, max(width, 30))), url=one_line(one.url, 300) or None,
+        author=one_line(one.author, 40) or None, reason=one_line(one.reason, max(width, 30)),
+    )  # fmt: skip
 
 
 def _readable_ref(one: "PathDecision | PathEntry") -> str:
@@ -265,111 +216,65 @@ def _readable_ref(one: "PathDecision | PathEntry") -> str:
     return one.key if one.key.startswith("file:") else one_line(one.ref, 90)
 
 
-def _write_history(found: FileHistory) -> str:
-    counts = f"{found.decision_count} decisions, {found.event_count} events"
-    shown = f"{len(found.decisions)} and {len(found.events)} of them below"
+def _write_history(found: "PathHistory", more: int | None) -> str:
+    counts = f"{found.decision_count} decisions, {found.entry_count} events"
+    shown = f"{len(found.decisions)} and {len(found.entries)} of them below"
     first = f"{counts}; {shown}; cite as ref and lines"
-    first += f"; for more: offset={found.next}" if found.next is not None else ""
+    first += f"; for more: offset={more}" if more is not None else ""
     lines = [f"{found.path} in {found.project}"]
     lines += (
         [f"also known as {', '.join(names)}"] if (names := [one for one in found.names if one != found.path]) else []
     )
     for one in found.decisions:
         author = f"@{one.author} ({one.role})" if one.author else ""
-        facts = ", ".join(fact for fact in ("decision", one.rule, author, one.day) if fact)
+        facts = ", ".join(fact for fact in ("decision", one.rule, author, day(one.decided_at)) if fact)
         lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
         lines.append(f'    "{one.quote}"')
         lines += [f"    superseded by {', '.join(one.superseded_by)}"] if one.superseded_by else []
         lines += ["    the conversation has continued since a model read it"] if one.is_stale else []
-    for event in found.events:
+    for event in found.entries:
         author = f"@{event.author}" if event.author else ""
-        facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)
+        facts = ", ".join(fact for fact in (event.kind, event.how, author, day(event.happened_at)) if fact)
         lines.append(f"{event.ref} line {event.line} ({facts}): {event.title}")
         lines += [f'    reason: "{event.reason}"'] if event.reason else []
-    return "\n".join([first, *found.notes, fence("\n".join(lines))])
-
-
-class AnswerClaim(NamedTuple):
-    """A sentence of the answer, and the numbers of its citations. `is_checked`: one of them holds. `is_absence`: it
-    only says that the history does not say, and needs none.
-    """
-
-    text: str
-    citations: list[int]
-    is_checked: bool
-    is_absence: bool
-
-
-class AnswerCitation(NamedTuple):
-    """Where a claim comes from. `status`: `found`, `moved` (on other lines than the model said), or why it does not
-    hold. `quote` is what the model wrote, `source` what these lines say; `hash` names the version of the text.
-    """
-
-    number: int
-    ref: str
-    first_line: int
-    last_line: int
-    quote: str
-    status: str
-    title: str
-    url: str | None
-    hash: str
-    source: str
-
-
-class AskedAnswer(NamedTuple):
-    """An answer by the language model of the settings. `is_partial`: a limit or an error (`ended_by`, `problem`) ended
-    the run, and `text` is what the model had noted. `session`: what `continue_session` of a follow-up names.
-    """
-
-    text: str
-    ended_by: str
-    is_partial: bool
-    claims: list[AnswerClaim]
-    citations: list[AnswerCitation]
-    model: str
-    tokens: int
-    problem: str
-    session: int | None
+    return "\n".join([first, *found.warnings, fence("\n".join(lines))])
 
 
 def answer_ask(answer: "AskAnswer") -> ToolAnswer:
     def build(width: int) -> ToolAnswer:
-        data = AskedAnswer(
-            text=seen(answer.marked_text)[:_MAX_TEXT], ended_by=answer.ended_by, is_partial=answer.is_partial,
-            claims=[
-                AnswerClaim(
-                    one_line(claim.text, max(width, 60)), list(claim.citations), claim.is_checked, claim.is_absence
-                )
-                for claim in answer.claims[:_MAX_CITATIONS]
-            ],
-            citations=[_answer_citation(one, width) for one in answer.citations[:_MAX_CITATIONS]],
-            model=one_line(answer.model, 100), tokens=answer.tokens_in + answer.tokens_out,
-            problem=one_line(without_commands(answer.problem) or answer.problem, 300), session=answer.session,
+        data = answer._replace(
+            question=one_line(answer.question, width), text=seen(answer.marked_text)[:_MAX_TEXT], steps=(), passages=(),
+            claims=tuple(
+                claim._replace(text=one_line(claim.text, max(width, 60))) for claim in answer.claims[:_MAX_CITATIONS]
+            ),
+            citations=tuple(_trim_citation(one, width) for one in answer.citations[:_MAX_CITATIONS]),
+            model=one_line(answer.model, 100),
+            problem=one_line(without_commands(answer.problem) or answer.problem, 300),
+            warnings=tuple(one_line(without_commands(one), 200) for one in answer.warnings),
         )  # fmt: skip
         return ToolAnswer(_write_asked(data), data)
 
     return fit_answer(build)
 
 
-def _answer_citation(one: "CheckedCitation", width: int) -> AnswerCitation:
-    return AnswerCitation(
-        one.number, one_line(one.id, 200), one.first_line, one.last_line, one_line(one.quote, width), one.status,
-        one_line(one.title, 90), one_line(one.url, 300) or None, one.hash, one_line(one.source, width),
+def _trim_citation(one: "CheckedCitation", width: int) -> "CheckedCitation":
+    return one._replace(
+        id=one_line(one.id, 200), quote=one_line(one.quote, width), title=one_line(one.title, 90),
+        url=one_line(one.url, 300) or None, source=one_line(one.source, width),
     )  # fmt: skip
 
 
-def _write_asked(answer: AskedAnswer) -> str:
+def _write_asked(answer: "AskAnswer") -> str:
     kept = f", session {answer.session}" if answer.session else ""
-    first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens{kept}"
+    first = f"an answer by {answer.model or 'a model'}, {answer.tokens_in + answer.tokens_out} tokens{kept}"
     if answer.is_partial:
         first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
-    unchecked = sum(not claim.is_checked and not claim.is_absence for claim in answer.claims)
+    unchecked = len(answer.unchecked)
     lines = [answer.text or "(nothing)"]
     for one in answer.citations:
-        status = "" if one.status in _PROVED else f' NOT PROVED ({one.status}), the model quotes "{one.quote}"'
+        status = "" if one.is_good else f' NOT PROVED ({one.status}), the model quotes "{one.quote}"'
         lines.append(
-            f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.source}" {one.url or ""}'
+            f'[{one.number}] {one.id} lines {one.first_line}-{one.last_line}{status}: "{one.source}" {one.url or ""}'
         )
     if answer.problem:  # it may quote the model, and the model a stranger
         lines.append(f"problem: {answer.problem}")

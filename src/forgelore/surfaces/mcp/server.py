@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import anyio
 import mcp_types as protocol
+import msgspec
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from msgspec import Struct
 
 from forgelore.api import HistoryPool
 from forgelore.errors import (
@@ -38,12 +40,12 @@ from forgelore.surfaces.mcp.answers import DATA_NOTE, without_commands
 from forgelore.surfaces.mcp.resources import (
     PROMPTS,
     TEMPLATE,
-    ListedResource,
     PromptSpec,
     list_resources,
     read_resource,
 )
 from forgelore.surfaces.mcp.tools import ServerOptions, ToolSpec, list_tools
+from forgelore.surfaces.present.data import JsonValue, build_schema
 from forgelore.surfaces.present.text import printable
 from forgelore.version import __version__
 
@@ -104,7 +106,7 @@ class AgentServer(NamedTuple):
             found = await self.histories.ask(list_resources)
         except LoreError:  # no database yet: nothing to list, and `sync_status` says what to do
             found = []
-        return protocol.ListResourcesResult(resources=[_listed_resource(one) for one in found])
+        return protocol.ListResourcesResult(resources=found)
 
     async def list_templates(
         self, _context: _Context, _params: protocol.PaginatedRequestParams | None
@@ -160,8 +162,9 @@ def build_server(histories: HistoryPool, talking: HistoryPool, options: ServerOp
 
 def _listed_tool(tool: ToolSpec, *, is_structured: bool) -> protocol.Tool:
     return protocol.Tool(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.input_schema,
-        output_schema=tool.output_schema if is_structured else None,
+        name=tool.name, title=tool.title, description=tool.description,
+        input_schema=_build_input_schema(tool.arguments),
+        output_schema=_build_output_schema(tool.answer) if is_structured else None,
         annotations=protocol.ToolAnnotations(
             title=tool.title, read_only_hint=not tool.is_writing, destructive_hint=False, idempotent_hint=True,
             open_world_hint=tool.is_talking,
@@ -169,10 +172,27 @@ def _listed_tool(tool: ToolSpec, *, is_structured: bool) -> protocol.Tool:
     )  # fmt: skip
 
 
-def _listed_resource(one: ListedResource) -> protocol.Resource:
-    return protocol.Resource(
-        uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type="text/plain"
-    )
+def _build_input_schema(kind: type[Struct]) -> dict[str, JsonValue]:
+    """Return the schema of a tool's arguments, an object at its root as the protocol wants it."""
+    definitions: dict[str, JsonValue]
+    (_, *_), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    root = definitions.pop(kind.__name__)
+    assert isinstance(root, dict)
+    root = {name: value for name, value in root.items() if name not in ("title", "description")}  # the tool has both
+    return {**root, **({"$defs": definitions} if definitions else {})}
+
+
+def _build_output_schema(answer: type | str) -> dict[str, JsonValue]:
+    """Return the schema of an answer, an object at its root as the protocol wants it."""
+    import forgelore.api as public
+
+    names = {name: getattr(public, name) for name in public.__all__} if isinstance(answer, str) else {}
+    kind = names[answer] if isinstance(answer, str) else answer
+    definitions = build_schema(kind, names)["$defs"]
+    assert isinstance(definitions, dict)
+    root = definitions.pop(kind.__name__)
+    assert isinstance(root, dict)
+    return {**root, **({"$defs": definitions} if definitions else {})}
 
 
 def _listed_prompt(prompt: PromptSpec) -> protocol.Prompt:

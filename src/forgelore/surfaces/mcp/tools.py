@@ -19,7 +19,6 @@ from forgelore.surfaces.mcp.answers import (
     ListedLines,
     ProjectStatuses,
     SimilarItems,
-    SyncReport,
     ToolAnswer,
     answer_me,
     answer_rows,
@@ -34,8 +33,6 @@ from forgelore.surfaces.mcp.answers import (
 )
 from forgelore.surfaces.mcp.pairs import PossibleDuplicates, answer_overlaps, answer_pairs
 from forgelore.surfaces.mcp.reading import (
-    AskedAnswer,
-    FileHistory,
     ItemOutline,
     ReadWindow,
     answer_ask,
@@ -43,7 +40,6 @@ from forgelore.surfaces.mcp.reading import (
     answer_read,
     answer_show,
 )
-from forgelore.surfaces.present.data import JsonValue, build_schema
 from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
@@ -91,8 +87,8 @@ class ToolSpec(NamedTuple):
     name: str
     title: str
     description: str
-    input_schema: dict[str, JsonValue]
-    output_schema: dict[str, JsonValue]
+    arguments: type[Struct]
+    answer: type | str  # its data: a struct, or the public name of one that is loaded for its schema alone
     call: "Callable[[History, Mapping[str, object]], ToolAnswer]"
     is_writing: bool = False
     is_talking: bool = False
@@ -123,7 +119,7 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             f" comments. {DATA_NOTE}",
         ),
         _tool(
-            "history", "What happened to a file", FileHistory, _history,
+            "history", "What happened to a file", "PathHistory", _history,
             "Tell what happened to a file or folder: first what was decided, quoted with ref and lines for `read`, then"
             f" changes, commits, threads and mentions. {DATA_NOTE}",
         ),
@@ -163,13 +159,13 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             "List the projects of the database, how many items each has, and when it was last brought up to date.",
         ),
         _tool(
-            "ask", "Ask a question", AskedAnswer, _ask,
+            "ask", "Ask a question", "AskAnswer", _ask,
             "Let the language model of the settings search, read and answer a question, with citations that are looked"
             f" up in the database. Takes up to some minutes; search and read yourself where you can. {DATA_NOTE}",
             include_internal=options.include_internal,
         )._replace(is_talking=True),
         _tool(
-            "sync", "Bring a project up to date", SyncReport, _sync,
+            "sync", "Bring a project up to date", "SyncedProject", _sync,
             "Fetch what is new of a project that the database holds, from its forge. May take minutes.",
         )._replace(is_writing=True, is_talking=True),
     ]  # fmt: skip
@@ -178,7 +174,7 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
 
 
 def _tool(
-    name: str, title: str, answer: type, run: Callable[Given, ToolAnswer], description: str, **fixed: bool
+    name: str, title: str, answer: type | str, run: Callable[Given, ToolAnswer], description: str, **fixed: bool
 ) -> ToolSpec:
     """Return a tool that runs a function: what it takes by name are the tool's arguments, but for what is fixed."""
     function = cast("FunctionType", run)
@@ -188,7 +184,7 @@ def _tool(
         done: ToolAnswer = function(history, **fixed, **read_arguments(arguments, sent))
         return done
 
-    return ToolSpec(name, title, description, build_input_schema(arguments), _build_output_schema(answer), call)
+    return ToolSpec(name, title, description, arguments, answer, call)
 
 
 def _list_arguments(function: FunctionType, fixed: Mapping[str, bool]) -> type[Struct]:
@@ -213,25 +209,6 @@ def read_arguments(kind: type[Struct], sent: Mapping[str, object]) -> dict[str, 
             str(error).replace("Object contains", "there is an").replace("Object missing required field", "missing:")
         )
         raise InvalidValue(f"the arguments do not fit: {message[:300]}", hint=f"this tool takes {known}") from error
-
-
-def build_input_schema(kind: type[Struct]) -> dict[str, JsonValue]:
-    """Return the schema of a tool's arguments, an object at its root as the protocol wants it."""
-    definitions: dict[str, JsonValue]
-    (_, *_), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    root = definitions.pop(kind.__name__)
-    assert isinstance(root, dict)
-    root = {name: value for name, value in root.items() if name not in ("title", "description")}  # the tool has both
-    return {**root, **({"$defs": definitions} if definitions else {})}
-
-
-def _build_output_schema(answer: type) -> dict[str, JsonValue]:
-    """Return the schema of an answer, an object at its root as the protocol wants it."""
-    definitions = build_schema(answer)["$defs"]
-    assert isinstance(definitions, dict)
-    root = definitions.pop(answer.__name__)
-    assert isinstance(root, dict)
-    return {**root, **({"$defs": definitions} if definitions else {})}
 
 
 def _search(
@@ -332,12 +309,7 @@ def _similar(
     return answer_similar(answer, ref, notes, has_several_projects=history.projects.are_several)
 
 
-def _show(
-    history: "History",
-    *,
-    ref: _Ref,
-    project: _Project | None = None,
-) -> ToolAnswer:
+def _show(history: "History", *, ref: _Ref, project: _Project | None = None) -> ToolAnswer:
     return answer_show(history.show(ref, project=history.projects.name(project)))
 
 
@@ -437,12 +409,7 @@ def _count(
     return answer_rows(what, lines, 0, len(lines), total=found.total, notes=found.warnings)
 
 
-def _labels(
-    history: "History",
-    *,
-    project: _Project | None = None,
-    offset: _Offset = 0,
-) -> ToolAnswer:
+def _labels(history: "History", *, project: _Project | None = None, offset: _Offset = 0) -> ToolAnswer:
     found = history.labels(history.projects.name(project))
     lines = [f"{one.name} ({one.items})" for one in found]
     return answer_rows("labels", lines, offset, _MAX_ROWS, total=len(lines))
@@ -481,11 +448,7 @@ def _overlap(
     return answer_overlaps(found)
 
 
-def _status(
-    history: "History",
-    *,
-    project: _Project | None = None,
-) -> ToolAnswer:
+def _status(history: "History", *, project: _Project | None = None) -> ToolAnswer:
     return answer_status(history.sync.status(project), history.now_ms())
 
 
