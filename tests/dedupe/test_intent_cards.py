@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import engine_tables
 from dedupe.tracker import id_of, item, job, number_of, ordinary, write
-from forgelore.compare.rank import CompareRequest
-from forgelore.compare.similar import find_similar
+from forgelore.compare.rank import CompareRequest, find_similar
 from forgelore.dedupe.candidates import CandidateSetting, make_candidates, rank_source
 from forgelore.dedupe.cards import IntentCard, card_text, decode_card, encode_card, extract_card, hash_source
 from forgelore.dedupe.intent import RuleCards, make_cards

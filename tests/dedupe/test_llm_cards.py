@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dedupe.tracker import id_of, item, job, ordinary, write
 from forgelore.api import open_history
-from forgelore.dedupe.cards import IntentCard, InvalidAnswer, card_schema, card_text, coerce_card, decode_card
+from forgelore.dedupe.cards import IntentCard, card_schema, card_text, coerce_card, decode_card
 from forgelore.dedupe.intent import RuleCards, make_cards
 from forgelore.dedupe.llm import build_prompt
 from forgelore.dedupe.verdict import JudgedCandidate, Question
@@ -71,12 +71,12 @@ def cards(store):
         ('{"type": 7, "wants": "x", "mood": "bad"}', IntentCard(wants="x")),
         ('{} {"symptom": "it falls"} {"type": "bug"}', IntentCard(symptom="it falls")),
         ('{"symptom": "a\\u0000b \\u001b[2J \\ud800"}', IntentCard(symptom="a\ufffdb \ufffd[2J \ufffd")),
-        ('{"type": "bug"}', InvalidAnswer("the card is empty")),
-        ("", InvalidAnswer("the answer contains no JSON object")),
-        ("I cannot help with that.", InvalidAnswer("the answer contains no JSON object")),
-        ('["symptom"]', InvalidAnswer("the answer contains no JSON object")),
-        ('{"symptom": "cut o', InvalidAnswer("the answer contains no JSON object")),
-        ("x" * 200_000, InvalidAnswer("the answer is too long for a card")),
+        ('{"type": "bug"}', "the card is empty"),
+        ("", "the answer contains no JSON object"),
+        ("I cannot help with that.", "the answer contains no JSON object"),
+        ('["symptom"]', "the answer contains no JSON object"),
+        ('{"symptom": "cut o', "the answer contains no JSON object"),
+        ("x" * 200_000, "the answer is too long for a card"),
     ],
 )  # fmt: skip
 def test_as_much_is_made_of_an_answer_as_can_be(answer, expected):

@@ -127,4 +127,4 @@ def test_a_kept_decision_without_a_verdict_is_no_answer(reason, verdict, expecte
     made = Decision(1, 1, 1, None, "batch", "llm", "m", "", None, None, None, verdict, "skipped", reason)
     answer = StoredJudge(made).ask(None)
     assert answer.reason == expected
-    assert answer.verdict is None or answer.verdict.problem
+    assert answer.verdict is None or isinstance(answer.verdict, str)

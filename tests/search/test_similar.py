@@ -4,8 +4,7 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.compare.calibration import Distributions
-from forgelore.compare.rank import _similarities, _Weighed
-from forgelore.compare.similar import CompareRequest, find_similar
+from forgelore.compare.rank import CompareRequest, _similarities, _Weighed, find_similar
 from forgelore.errors import EmbedderUnreachable
 from forgelore.records import BestMatch
 from forgelore.search.fusion import Fused

@@ -65,10 +65,10 @@ from forgelore.compare.overlap import Overlap as Overlap
 from forgelore.compare.overlap import OverlapFact as OverlapFact
 from forgelore.compare.overlap import OverlapGroup as OverlapGroup
 from forgelore.compare.rank import Match as Match
+from forgelore.compare.rank import SimilarAnswer as SimilarAnswer
+from forgelore.compare.rank import SimilarHit as SimilarHit
 from forgelore.compare.scoring import DecisionScores as DecisionScores
 from forgelore.compare.scoring import Score as Score
-from forgelore.compare.similar import SimilarAnswer as SimilarAnswer
-from forgelore.compare.similar import SimilarHit as SimilarHit
 from forgelore.config import EMBEDDERS as EMBEDDERS
 from forgelore.dedupe.apply import Applied as Applied
 from forgelore.dedupe.apply import AppliedLine as AppliedLine
@@ -90,12 +90,11 @@ from forgelore.dedupe.overrides import OverrideAction as OverrideAction
 from forgelore.dedupe.plan import Canonicalized as Canonicalized
 from forgelore.dedupe.plan import ClosingPlan as ClosingPlan
 from forgelore.dedupe.plan import LeftOutEdge as LeftOutEdge
+from forgelore.dedupe.plan import OverviewEdge as OverviewEdge
 from forgelore.dedupe.plan import PlanLine as PlanLine
 from forgelore.dedupe.plan import ShownCluster as ShownCluster
 from forgelore.dedupe.report import AuditAnalysis as AuditAnalysis
 from forgelore.dedupe.report import DedupeOverview as DedupeOverview
-from forgelore.dedupe.report import OverviewCluster as OverviewCluster
-from forgelore.dedupe.report import OverviewEdge as OverviewEdge
 from forgelore.dedupe.review import AnsweredPair as AnsweredPair
 from forgelore.dedupe.review import PairDifferences as PairDifferences
 from forgelore.dedupe.review import ReviewItem as ReviewItem

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from forgelore.browse.lists import ListedItems, RowCount
     from forgelore.compare.calibrate import Calibrated
     from forgelore.compare.evaluate import Evaluation
-    from forgelore.compare.similar import SimilarAnswer
+    from forgelore.compare.rank import SimilarAnswer
     from forgelore.history.people import LabelCount
     from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
@@ -141,8 +141,7 @@ class History:
         issues. A `ref` of several words that names no item is taken for such a text.
         """
         from forgelore.api.find import draft_subject, find_rescorer, find_subject, name_hits, read_mode, search_filters
-        from forgelore.compare.rank import CompareRequest
-        from forgelore.compare.similar import find_similar, narrow
+        from forgelore.compare.rank import CompareRequest, find_similar, narrow
         from forgelore.errors import InvalidValue
         from forgelore.search.filters import refuse_code
         from forgelore.search.query import parse_start

@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from forgelore.browse.refs import find_item
 from forgelore.compare.calibrate import rank_earlier
 from forgelore.compare.calibration import MIN, Distributions
-from forgelore.compare.rank import CompareRequest, Match, rank_matches
+from forgelore.compare.rank import CompareRequest, Match, as_answer, rank_matches
 from forgelore.compare.reference import shipped_distribution, similarity_of
 from forgelore.compare.scoring import (
     DEPTH,
@@ -28,7 +28,6 @@ from forgelore.compare.scoring import (
     score_decisions,
     score_ranks,
 )
-from forgelore.compare.similar import as_answer
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.ports.progress import Watcher
 from forgelore.records import BestMatch

@@ -4,7 +4,8 @@
     strength -> similarity: a position among the best strengths of the project's own items
     strength of the first -> chance that it is a duplicate
 
-`similar`, `search --similar-to`, `triage` and `evaluate` all rank here.
+`similar`, `search --similar-to`, `triage` and `evaluate` all rank here. `similar` asks by an item, or a draft of one:
+the title and the body alone, as if it had just been filed, since what was said later is not known when it counts.
 """
 
 from collections import Counter
@@ -55,10 +56,19 @@ from forgelore.search.fusion import DEPTH, Fused, Scale
 from forgelore.search.hits import Hit, build_hits
 from forgelore.search.query import SearchMode
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import RESCORED, check_limit, warn_of_waiting
+from forgelore.search.run import (
+    MAX_LIMIT,
+    RESCORED,
+    SearchAnswer,
+    check_limit,
+    find_next,
+    warn_of_change,
+    warn_of_waiting,
+)
 from forgelore.search.snippets import build_highlight_query
 from forgelore.store.calibration import CalibrationScope, load_boilerplate
 from forgelore.store.database import Store
+from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow, Subject, load_hits
 from forgelore.store.item_history import load_histories
 from forgelore.store.item_lists import load_number
@@ -69,6 +79,10 @@ if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
 
 
+__all__ = [
+    "CANDIDATES", "CompareRequest", "Match", "Ranking", "SimilarAnswer", "SimilarHit", "as_answer", "find_similar",
+    "narrow", "rank_matches",
+]  # fmt: skip
 _QUOTED = 3  # files that are named
 
 
@@ -154,9 +168,6 @@ class TextEvidence:
         unknown = [one.id for one in candidates if one.id not in known]
         packed = load_vectors(self._retriever.store, self._retriever.stored_embedder().id, unknown)
         return known | {each: float(unpack_vector(one) @ vector) for each, one in packed.items()}
-
-
-__all__ = ["CANDIDATES", "CompareRequest", "Match", "Ranking", "rank_matches"]
 
 
 class Match(NamedTuple):
@@ -402,3 +413,70 @@ def _age(match: Match) -> tuple[int, int]:
 def _as_words(terms: Terms) -> tuple[Word, ...]:
     """Return the telling words as words of a query, to be marked in snippets and named as the reason, best first."""
     return tuple(Word(term, (Phrase(term),)) for term, _ in terms)
+
+
+class SimilarHit(NamedTuple):
+    """An item that resembles another. `match` is what both have; None behind the candidates that were looked at."""
+
+    hit: Hit
+    match: Match | None
+
+    @property
+    def ref(self) -> str:
+        return self.hit.ref
+
+    @property
+    def title(self) -> str:
+        return self.hit.title
+
+    @property
+    def url(self) -> str | None:
+        return self.hit.url
+
+
+class SimilarAnswer(NamedTuple):
+    """What an item resembles, best first; `Hit.words` are the telling words both have. `chance`: that the first is a
+    duplicate, where that is known. `total`: how many are on all pages; everything is more or less like an item, and
+    what is further away is on none. `next_page`: the offset of the next one, "" at the end.
+    """
+
+    title: str  # of the item that was asked about
+    hits: list[SimilarHit]
+    mode: SearchMode  # what was really done
+    warnings: list[str]
+    chance: Chance | None
+    is_nothing_indexed: bool = False
+    total: int = 0
+    offset: int = 0
+    next_page: str = ""
+    is_draft: bool = False  # it was a text that nobody has filed
+
+
+def find_similar(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> SimilarAnswer:
+    """Return what an item resembles, from a place in the ranking on."""
+    request = request._replace(least=MAX_LIMIT)
+    ranking = rank_matches(retriever, request, rescorer=rescorer)
+    found = [SimilarHit(match.hit, match) for match in ranking.matches]
+    found += [SimilarHit(hit, None) for hit in ranking.rest]
+    is_empty = not has_documents(retriever.store)
+    end = request.offset + request.limit
+    following = find_next(end, ranking.order, is_end=end >= ranking.total)
+    warnings = [*ranking.warnings, *warn_of_change(request.offset, request.seal, ranking.order)]
+    return SimilarAnswer(
+        request.subject.title, found, ranking.mode, warnings, ranking.chance, is_empty, ranking.total, request.offset,
+        following,
+    )  # fmt: skip
+
+
+def as_answer(retriever: Retriever, ranking: Ranking) -> SearchAnswer:
+    hits = [*(match.hit for match in ranking.matches), *ranking.rest]
+    return SearchAnswer(hits, ranking.mode, ranking.warnings, is_nothing_indexed=not has_documents(retriever.store))
+
+
+def narrow(filters: Filters, subject: Subject, *, is_earlier: bool) -> Filters:
+    """Return the filters for an item: of its own kind unless they name types, never itself."""
+    ends = [filters.before, subject.created_at if is_earlier else None]
+    return filters._replace(
+        types=filters.types or (subject.kind,), not_items=(*filters.not_items, subject.item_id),
+        before=min((end for end in ends if end is not None), default=None),
+    )  # fmt: skip

@@ -31,8 +31,8 @@ from forgelore.dedupe.audit_rules import (
 from forgelore.dedupe.candidates import CandidateSetting, rank_source
 from forgelore.dedupe.clusters import cluster_edges
 from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
-from forgelore.dedupe.judge import Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
-from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
+from forgelore.dedupe.judge import Decider, JudgePatience, SetDecision, ask_all, outcome_of
+from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer, Question
 from forgelore.errors import NotFound
 from forgelore.records import Edge, LaneAnswer
 from forgelore.search.retriever import Retriever
@@ -233,7 +233,7 @@ def _ask(
     """Yield what one judge decides of each set; what needs no judge is decided without one."""
     early: list[tuple[CandidateSet, SetDecision]] = []
 
-    def cases() -> Iterator[tuple[CandidateSet, PreparedCase]]:
+    def cases() -> Iterator[tuple[CandidateSet, Question]]:
         for one in recorder.each(sets, len(sets), f"asked the {lane} judge"):
             prepared = decider.prepare(one.item_id, one.members)
             if isinstance(prepared, SetDecision):
@@ -324,7 +324,7 @@ class _Replay:
     ) -> None:
         self._retriever, self._decider, self._setting, self._recorder = retriever, decider, setting, recorder
 
-    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[tuple[tuple[ReplayedItem, CandidateSet], PreparedCase]]:
+    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[tuple[tuple[ReplayedItem, CandidateSet], Question]]:
         """Yield what the judge is to be asked; what needs none is taken on the way."""
         for one in todo:
             filed_at = load_subject(self._retriever.store, one[0]).created_at

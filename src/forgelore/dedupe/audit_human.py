@@ -28,7 +28,7 @@ from forgelore.dedupe.audit_rules import PairLabel, classify_answers, without_ea
 from forgelore.dedupe.gates import MIN_FACTS
 from forgelore.dedupe.judge import Decider
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import AnyJudge, InvalidAnswer, JudgeAnswer, Question, Verdict
+from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer, Question, Verdict
 from forgelore.errors import NotFound
 from forgelore.records import HumanDecision, LaneAnswer
 from forgelore.store.candidates import load_set
@@ -58,11 +58,11 @@ class StoredJudge:
         return JudgeAnswer(_parse(decision.verdict), facts_found=facts)
 
 
-def _parse(text: str) -> Verdict | InvalidAnswer:
+def _parse(text: str) -> Verdict | str:
     try:
         return json.decode(text, type=Verdict)
     except (ValidationError, DecodeError) as error:
-        return InvalidAnswer(str(error))
+        return str(error)
 
 
 SAMPLE = 100

@@ -21,7 +21,7 @@ from msgspec.json import decode, encode
 from forgelore.compare.differences import USUAL
 from forgelore.compare.sameness import without_boilerplate
 from forgelore.compare.signatures import What, parse_signature
-from forgelore.dedupe.verdict import InvalidAnswer, ItemType, find_item_type, find_objects
+from forgelore.dedupe.verdict import ItemType, find_item_type, find_objects
 from forgelore.index.cleaning import telling_text
 from forgelore.records import JudgedItem
 from forgelore.text.fence import printable, storable
@@ -158,19 +158,19 @@ _ENTRY = 200  # characters
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-def coerce_card(answer: str) -> IntentCard | InvalidAnswer:
-    """Return the card in a model's answer: of several objects the one that says most.
+def coerce_card(answer: str) -> IntentCard | str:
+    """Return the card in a model's answer, of several objects the one that says most; or what is wrong with it.
 
     Leniently, unlike a verdict: a card decides nothing, so a list where a text was asked for, another name of a field
     or a sentence around the object cost no card. {"Error": "Disk full", "versions": 2.1} -> errors, versions ("2.1",)
     """
     if len(answer) > _READ:
-        return InvalidAnswer("the answer is too long for a card")
+        return "the answer is too long for a card"
     found = find_objects(answer)
     if not found:
-        return InvalidAnswer("the answer contains no JSON object")
+        return "the answer contains no JSON object"
     best = max((_as_card(one) for one in found), key=_count_fields)
-    return best if _count_fields(best) else InvalidAnswer("the card is empty")
+    return best if _count_fields(best) else "the card is empty"
 
 
 def card_schema() -> dict[str, object]:

@@ -19,7 +19,7 @@ from forgelore.compare.evidence import are_siblings
 from forgelore.compare.sameness import Sameness
 from forgelore.compare.scoring import wilson
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import InvalidAnswer, ItemType, JudgeAnswer, JudgedCandidate, Question, Verdict
+from forgelore.dedupe.verdict import ItemType, JudgeAnswer, JudgedCandidate, Question, Verdict
 from forgelore.records import JudgedItem
 
 PolicyName = Literal["batch", "online", "audit", "triage"]
@@ -46,7 +46,7 @@ class GateCase(NamedTuple):
     """Everything that gates look at: the source, what it could repeat, and what the judge said of it."""
 
     options: tuple[Option, ...]
-    verdict: Verdict | InvalidAnswer | None  # None: no judge was asked
+    verdict: Verdict | str | None  # a text: what is wrong with the answer; None: no judge was asked
     is_vague: bool = False
     item_type: ItemType = "unknown"
     facts_found: int = 0  # of the judge's, in both texts
@@ -57,7 +57,7 @@ class GateCase(NamedTuple):
         """The candidate that the judge names; without a judge the first."""
         if self.verdict is None:
             return self.options[0] if self.options else None
-        if isinstance(self.verdict, InvalidAnswer) or self.verdict.target is None:
+        if isinstance(self.verdict, str) or self.verdict.target is None:
             return None
         return next((one for one in self.options if one.number == self.verdict.target), None)
 

@@ -70,13 +70,6 @@ class SetDecision(NamedTuple):
         return said if isinstance(said, Verdict) else None
 
 
-class PreparedCase(NamedTuple):
-    """A question to a judge, and what the gates know besides its answer."""
-
-    question: Question
-    case: GateCase
-
-
 class Decider:
     """Decides about the items of one project with one judge, under one policy."""
 
@@ -89,13 +82,11 @@ class Decider:
     def decide(self, item_id: int, members: Sequence[Candidate], *, representation: str = "raw") -> SetDecision | None:
         """Return what is decided of a source and its candidates; None when the source is gone."""
         prepared = self.prepare(item_id, members, representation=representation)
-        if not isinstance(prepared, PreparedCase):
-            return prepared
-        return self.weigh(prepared, self.judge.ask(prepared.question))
+        return self.weigh(prepared, self.judge.ask(prepared)) if isinstance(prepared, Question) else prepared
 
     def prepare(
         self, item_id: int, members: Sequence[Candidate], *, representation: str = "raw"
-    ) -> PreparedCase | SetDecision | None:
+    ) -> Question | SetDecision | None:
         """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
         no candidate that may be offered; one that was edited since it was listed is none, its numbers are those of
         another text. None when the source is gone. `representation`: where cards chose the candidates, a
@@ -110,13 +101,13 @@ class Decider:
             known |= {one.item_id: _as_it_was(known[one.item_id], one) for one in offered if one.item_id in known}
         said = load_said_targets(self._store, item_id)
         candidates = tuple(_candidate(one, known[one.item_id], said) for one in offered if one.item_id in known)
-        case = GateCase(
-            self._options(source, candidates), None, is_vague=bool(self._why_vague(source)), item_type=_type_of(source)
-        )
+        # These two gates need no verdict; the others look at the candidates once there is one.
         asked = self._policy._replace(gates=self._policy.gates & {"vague source", "candidates"})
-        if reason := object_to(case, asked):
-            return SetDecision(source, case.options, None, reason)
-        return PreparedCase(Question(source, candidates), case)
+        is_vague = bool(why_not_compare(source.title, source.body, self._boilerplate(source.kind)))
+        options = tuple(Option(one.item.number, one.strength, one.similarity) for one in candidates)
+        if reason := object_to(GateCase(options, None, is_vague=is_vague), asked):
+            return SetDecision(source, options, None, reason)
+        return Question(source, candidates)
 
     def _load(self, item_ids: list[int], *, representation: str) -> dict[int, JudgedItem]:
         known = load_judged(self._store, item_ids)
@@ -127,19 +118,31 @@ class Decider:
         versions = load_versions(self._store, [one.item_id for one in members])
         return [one for one in members if one.item_id in versions and versions[one.item_id][0] == one.content_version]
 
-    def weigh(self, prepared: PreparedCase, answer: JudgeAnswer) -> SetDecision:
+    def weigh(self, question: Question, answer: JudgeAnswer) -> SetDecision:
         """Return what the gates make of a judge's answer."""
-        (source, candidates), case = prepared
+        source, candidates = question
+        options = self._list_options(question)
         if answer.verdict is None:
-            return SetDecision(source, case.options, answer, answer.reason or ReasonCode.JUDGE_FAILED)
+            return SetDecision(source, options, answer, answer.reason or ReasonCode.JUDGE_FAILED)
         verdict = answer.verdict
         number = verdict.target if isinstance(verdict, Verdict) else None
         target = next((one.item for one in candidates if one.item.number == number), None)
-        case = case._replace(
-            verdict=verdict, facts_found=_count_facts(answer, source, target),
+        case = GateCase(
+            options, verdict, item_type=_type_of(source), facts_found=_count_facts(answer, source, target),
             is_refused=target is not None and frozenset((source.item_id, target.item_id)) in self._refused,
         )  # fmt: skip
-        return SetDecision(source, case.options, answer, object_to(case, self._policy), target)
+        return SetDecision(source, options, answer, object_to(case, self._policy), target)
+
+    def _list_options(self, question: Question) -> tuple[Option, ...]:
+        source, candidates = question
+        groups = _group_copies([(one.item.title, self._own(one.item)) for one in candidates])
+        return tuple(
+            Option(
+                one.item.number, one.strength, one.similarity, one.sameness, one.item.state == "open",
+                one.item.is_marked, _type_of(one.item), is_newer_by_another(one.item, source), group,
+            )
+            for one, group in zip(candidates, groups, strict=True)
+        )  # fmt: skip
 
     def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> Decision:
         """Return a decision as it is kept."""
@@ -151,21 +154,8 @@ class Decider:
             _as_text(answer), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
         )  # fmt: skip
 
-    def _options(self, source: JudgedItem, candidates: Sequence[JudgedCandidate]) -> tuple[Option, ...]:
-        groups = _group_copies([(one.item.title, self._own(one.item)) for one in candidates])
-        return tuple(
-            Option(
-                one.item.number, one.strength, one.similarity, one.sameness, one.item.state == "open",
-                one.item.is_marked, _type_of(one.item), is_newer_by_another(one.item, source), group,
-            )
-            for one, group in zip(candidates, groups, strict=True)
-        )  # fmt: skip
-
     def _own(self, item: JudgedItem) -> str:
         return without_boilerplate(item.body, frozenset(self._boilerplate(item.kind)))
-
-    def _why_vague(self, item: JudgedItem) -> str:
-        return why_not_compare(item.title, item.body, self._boilerplate(item.kind))
 
     def _boilerplate(self, kind: str) -> Collection[int]:
         if kind not in self._lines:
@@ -211,7 +201,7 @@ def _as_text(answer: JudgeAnswer) -> str:
     """Return what a judge said as JSON, or what was wrong with it; "": nobody was asked."""
     if isinstance(answer.verdict, Verdict):
         return json.encode(answer.verdict).decode()
-    problem = answer.verdict.problem if answer.verdict else format_error(answer.error) if answer.error else ""
+    problem = answer.verdict or (format_error(answer.error) if answer.error else "")
     return json.encode({"problem": problem[:_PROBLEM_CHARS]}).decode() if problem else ""
 
 
@@ -236,20 +226,20 @@ _Case = TypeVar("_Case")  # whatever the caller asks about
 
 
 def ask_all(
-    judge: AnyJudge, cases: Iterable[tuple[_Case, PreparedCase]], *, workers: int
-) -> Iterator[tuple[_Case, PreparedCase, JudgeAnswer]]:
+    judge: AnyJudge, cases: Iterable[tuple[_Case, Question]], *, workers: int
+) -> Iterator[tuple[_Case, Question, JudgeAnswer]]:
     """Yield each case with its question and the answer, in the order in which answers come. A model takes seconds to
     answer, so several threads ask; the caller's own thread makes the cases and takes the answers, and the store is its
     alone. A case is taken when there is somebody to ask about it, so that whoever makes them may stop; what was asked
     is waited for.
     """
     if workers == 1:
-        for case, prepared in cases:
-            yield case, prepared, judge.ask(prepared.question)
+        for case, question in cases:
+            yield case, question, judge.ask(question)
         return
     waiting = iter(cases)
-    todo: SimpleQueue[tuple[_Case, PreparedCase] | None] = SimpleQueue()
-    done: SimpleQueue[tuple[_Case, PreparedCase, JudgeAnswer | BaseException]] = SimpleQueue()
+    todo: SimpleQueue[tuple[_Case, Question] | None] = SimpleQueue()
+    done: SimpleQueue[tuple[_Case, Question, JudgeAnswer | BaseException]] = SimpleQueue()
     for _ in range(workers):
         threading.Thread(target=_work, args=(judge, todo, done), daemon=True).start()
     under_way = 0
@@ -258,11 +248,11 @@ def ask_all(
             todo.put(first)
             under_way += 1
         while under_way:
-            case, prepared, answer = done.get()
+            case, question, answer = done.get()
             under_way -= 1
             if isinstance(answer, BaseException):
                 raise answer
-            yield case, prepared, answer
+            yield case, question, answer
             if (following := next(waiting, None)) is not None:
                 todo.put(following)
                 under_way += 1
@@ -273,12 +263,12 @@ def ask_all(
 
 def _work(
     judge: AnyJudge,
-    todo: "SimpleQueue[tuple[_Case, PreparedCase] | None]",
-    done: "SimpleQueue[tuple[_Case, PreparedCase, JudgeAnswer | BaseException]]",
+    todo: "SimpleQueue[tuple[_Case, Question] | None]",
+    done: "SimpleQueue[tuple[_Case, Question, JudgeAnswer | BaseException]]",
 ) -> None:
     while (asked := todo.get()) is not None:
         try:
-            done.put((*asked, judge.ask(asked[1].question)))
+            done.put((*asked, judge.ask(asked[1])))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             done.put((*asked, error))
 
@@ -367,9 +357,7 @@ class _JudgeRun:
         self._tokens, self._cost = (0, 0), 0.0
         self._patience = JudgePatience()
 
-    def cases(
-        self, todo: list[CandidateSet], *, on_set: Callable[[], None]
-    ) -> Iterator[tuple[CandidateSet, PreparedCase]]:
+    def cases(self, todo: list[CandidateSet], *, on_set: Callable[[], None]) -> Iterator[tuple[CandidateSet, Question]]:
         """Yield what a judge is to be asked; what needs none is decided on the way."""
         for one in todo:
             if not self._setting.is_rejudged and is_accepted(self._store, one.item_id):
@@ -385,10 +373,10 @@ class _JudgeRun:
             if self._context.should_stop():
                 return
 
-    def _prepare(self, one: CandidateSet) -> PreparedCase | SetDecision | None:
+    def _prepare(self, one: CandidateSet) -> Question | SetDecision | None:
         return self._decider.prepare(one.item_id, one.members, representation=one.representation)
 
-    def take(self, one: CandidateSet, prepared: PreparedCase, answer: JudgeAnswer) -> None:
+    def take(self, one: CandidateSet, prepared: Question, answer: JudgeAnswer) -> None:
         """Keep what the gates make of an answer. Raises what keeps the judge from answering, now or again and again."""
         self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
         self._cost += answer.cost

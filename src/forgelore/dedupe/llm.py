@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from forgelore.dedupe.cards import card_schema, coerce_card, extract_card
 from forgelore.dedupe.intent import CardAnswer
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import InvalidAnswer, JudgeAnswer, Question, parse_verdict, verdict_schema
+from forgelore.dedupe.verdict import JudgeAnswer, Question, parse_verdict, verdict_schema
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong
 from forgelore.ports.chat import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
 from forgelore.records import JudgedItem
@@ -121,8 +121,8 @@ class LlmJudge:
 
     def _read(self, kept: JudgeAnswer, reply: ChatReply) -> JudgeAnswer:
         verdict = parse_verdict(reply.text)
-        if isinstance(verdict, InvalidAnswer) and reply.finish_reason == "length":
-            verdict = InvalidAnswer(f"{verdict.problem}: it was cut off at the limit of tokens")
+        if isinstance(verdict, str) and reply.finish_reason == "length":
+            verdict = f"{verdict}: it was cut off at the limit of tokens"
         return kept._replace(
             verdict=verdict, reason=None, prompt_tokens=reply.tokens_in, answer_tokens=reply.tokens_out,
             cost=self._chat.price(reply.tokens_in, reply.tokens_out),
@@ -162,7 +162,7 @@ class ModelCards:
         self._failures = 0
         card = coerce_card(reply.text)
         asked = plain._replace(prompt_tokens=reply.tokens_in, answer_tokens=reply.tokens_out)
-        return asked._replace(error=card.problem) if isinstance(card, InvalidAnswer) else asked._replace(card=card)
+        return asked._replace(error=card) if isinstance(card, str) else asked._replace(card=card)
 
     def _ask(self, item: JudgedItem) -> ChatReply:
         """Return the model's reply to as much of the item as its context holds."""

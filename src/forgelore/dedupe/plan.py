@@ -70,14 +70,34 @@ class ClusterSettings(NamedTuple):
     maintainers: Sequence[str] = ()
 
 
+class OverviewEdge(NamedTuple):
+    """An edge inside a cluster, with who accepted it and why."""
+
+    number: int
+    target: int
+    confidence: float
+    judge: str
+    reasoning: str
+    facts: list[str]
+    similarity: float | None
+
+
 class ShownCluster(NamedTuple):
-    """A cluster with its canonical; numbers as people see them."""
+    """A cluster with its canonical; numbers as people see them. Where its evidence is looked at, it has its items, the
+    one that stays first, and its edges.
+    """
 
     kind: str
     canonical: int
     chosen_by: str
     numbers: list[int]
     title: str
+    items: tuple[PlanItem, ...] = ()
+    edges: tuple[OverviewEdge, ...] = ()
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name in ("items", "edges") else name
 
 
 class LeftOutEdge(NamedTuple):

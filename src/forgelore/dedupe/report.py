@@ -16,7 +16,7 @@ from forgelore.dedupe.audit_rules import (
     simulate,
     sweep,
 )
-from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, load_closing_plan, load_edges
+from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, OverviewEdge, ShownCluster, load_closing_plan, load_edges
 from forgelore.dedupe.review import RECENTLY_MS, QueueSetting, ReviewQueue, load_queue
 from forgelore.dedupe.verdict import Verdict
 from forgelore.errors import InvalidValue, NotFound
@@ -72,34 +72,12 @@ MAX_CLUSTERS = 200  # on a page that people read
 _FACTS = 8
 
 
-class OverviewEdge(NamedTuple):
-    """An edge inside a cluster, with who accepted it and why."""
-
-    number: int
-    target: int
-    confidence: float
-    judge: str
-    reasoning: str
-    facts: list[str]
-    similarity: float | None
-
-
-class OverviewCluster(NamedTuple):
-    """A cluster with its items, the one that stays first, and its edges."""
-
-    kind: str
-    canonical: int
-    chosen_by: str
-    items: list[PlanItem]
-    edges: list[OverviewEdge]
-
-
 class DedupeOverview(NamedTuple):
     """Everything that a reviewer looks at. `more_clusters`: how many smaller ones are left out."""
 
     project: str
     made_at: int
-    clusters: list[OverviewCluster]
+    clusters: list[ShownCluster]
     more_clusters: int
     plan: ClosingPlan | None
     audits: list[AuditAnalysis]
@@ -111,7 +89,7 @@ def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: in
     that nobody has decided.
     """
     decisions = load_accepted_decisions(store, project.id)
-    found: list[OverviewCluster] = []
+    found: list[ShownCluster] = []
     for kind in CLUSTERED:
         standing = load_edges(store, project.id, kind)
         for cluster in list_clusters(store, project.id, kind):
@@ -139,14 +117,17 @@ def _load_audits(store: Store, project_id: int) -> list[AuditAnalysis]:
 
 def _show(
     store: Store, kind: str, cluster: StoredCluster, edges: list[Edge], decisions: Mapping[int, Decision]
-) -> OverviewCluster:
+) -> ShownCluster:
     items = load_plan_items(store, cluster.members)
     edges = [one for one in edges if {*one[:2]} <= items.keys()]
     ordered = sorted(items.values(), key=lambda one: (one.id != cluster.canonical_id, one.number))
     shown = [_show_edge(store, one, items, decisions.get(one.source)) for one in _once(edges, cluster.canonical_id)]
     shown.sort(key=lambda one: (-one.confidence, one.number))
-    canonical = items[cluster.canonical_id].number if cluster.canonical_id in items else 0
-    return OverviewCluster(kind, canonical, cluster.chosen_by, ordered, shown)
+    stays = items.get(cluster.canonical_id)
+    return ShownCluster(
+        kind, stays.number if stays else 0, cluster.chosen_by, [one.number for one in ordered],
+        stays.title if stays else "", tuple(ordered), tuple(shown),
+    )  # fmt: skip
 
 
 def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:

@@ -47,27 +47,21 @@ class Verdict(Struct, frozen=True):
     facts: Annotated[list[SharedFact], Meta(max_length=20)]
 
 
-class InvalidAnswer(NamedTuple):
-    """A model's answer that cannot be taken (as a verdict, or as a card), and what is wrong with it."""
-
-    problem: str
-
-
-def parse_verdict(answer: str) -> Verdict | InvalidAnswer:
-    """Return the verdict in a model's answer, or what keeps it from being one."""
+def parse_verdict(answer: str) -> Verdict | str:
+    """Return the verdict in a model's answer, or what is wrong with the answer."""
     if len(answer) > _ANSWER_CHARS:
-        return InvalidAnswer(f"the answer has {len(answer)} characters")
+        return f"the answer has {len(answer)} characters"
     found = find_objects(answer)
     if len(found) != 1:
-        return InvalidAnswer("it contains no JSON object" if not found else f"it contains {len(found)} JSON objects")
+        return "it contains no JSON object" if not found else f"it contains {len(found)} JSON objects"
     try:
         verdict = convert(found[0], Verdict)
     except ValidationError as error:
-        return InvalidAnswer(str(error))
+        return str(error)
     if any(sign in answer for sign in ("\\ud", "\\uD")) and not _is_text(verdict):
-        return InvalidAnswer("it contains half a character")
+        return "it contains half a character"
     if verdict.is_duplicate and verdict.target is None:
-        return InvalidAnswer("it says duplicate but names no target")
+        return "it says duplicate but names no target"
     return verdict
 
 
@@ -140,9 +134,11 @@ class Question(NamedTuple):
 
 
 class JudgeAnswer(NamedTuple):
-    """What a judge said. `verdict` None: nothing, and `reason` says why."""
+    """What a judge said. `verdict`: a text says what is wrong with its answer; None: it said nothing, and `reason` says
+    why.
+    """
 
-    verdict: Verdict | InvalidAnswer | None
+    verdict: Verdict | str | None
     reason: ReasonCode | None = None
     facts_found: int | None = None  # None: the facts of the verdict are to be looked up in both texts
     prompt_hash: str = ""

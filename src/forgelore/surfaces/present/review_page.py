@@ -25,13 +25,13 @@ if TYPE_CHECKING:
         DedupeOverview,
         LaneAnswer,
         MeasuredShare,
-        OverviewCluster,
         OverviewEdge,
         PlanItem,
         PlanLine,
         ReviewItem,
         ReviewPair,
         ReviewQueue,
+        ShownCluster,
         SweptBound,
     )
 
@@ -262,7 +262,7 @@ def _cluster_section(overview: "DedupeOverview") -> Html:
     return tag("section", tag("h2", f"Clusters ({count})"), *shown, *more, id="clusters")
 
 
-def _cluster_details(cluster: "OverviewCluster", *, is_open: bool) -> Html:
+def _cluster_details(cluster: "ShownCluster", *, is_open: bool) -> Html:
     by_number = {one.number: one for one in cluster.items}
     first = by_number.get(cluster.canonical)
     link = item_link(cluster.canonical, first.url if first else None)
