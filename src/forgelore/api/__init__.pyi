@@ -113,6 +113,10 @@ from forgelore.history.people import MyWork as MyWork
 from forgelore.history.people import PathPeople as PathPeople
 from forgelore.history.people import PersonAnswer as PersonAnswer
 from forgelore.history.people import PersonCounts as PersonCounts
+from forgelore.history.people import PersonItem as PersonItem
+from forgelore.history.waiting import WaitingItem as WaitingItem
+from forgelore.history.waiting import WaitingList as WaitingList
+from forgelore.history.waiting import WaitingWork as WaitingWork
 from forgelore.index.code import IndexedCommits as IndexedCommits
 from forgelore.index.code import IndexedFiles as IndexedFiles
 from forgelore.index.findings import Checked as Checked

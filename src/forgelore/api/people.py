@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from forgelore.api.paths import find_place
 from forgelore.app import App
-from forgelore.errors import ConfigError, LoreError, NotFound
+from forgelore.errors import ConfigError, InvalidValue, LoreError, NotFound
 from forgelore.history.people import (
     MyWork,
     PathPeople,
@@ -16,6 +16,7 @@ from forgelore.history.people import (
     resolve_person,
 )
 from forgelore.history.sources import find_path, suggest_path
+from forgelore.history.waiting import LISTS, WaitingFor, WaitingWork, load_waiting
 from forgelore.search.filters import parse_filters
 from forgelore.store.people import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
@@ -87,6 +88,17 @@ class People:
         if find_login(app.store(), name) is None:
             return work._replace(warnings=(f"@{name} (from {known_from}) has not been seen in this database",))
         return work
+
+    def waiting(self, *, project: str | None = None, only: WaitingFor | None = None, limit: int = 5) -> WaitingWork:
+        """Return the open items that wait for the maintainers of a project, the longest wait first: those where
+        somebody else had the last word, newcomers without an answer, changes without a review, issues that nobody has
+        sorted in; or only one of these lists.
+        """
+        check_whole("limit", limit, MAX)
+        if only is not None and only not in LISTS:
+            raise InvalidValue(f"unknown work list: {str(only)[:60]!r}", hint=f"one of: {', '.join(LISTS)}")
+        store, found = self._app.store(), self._app.require_project(project)
+        return load_waiting(store, found, named=self._app.config.maintainers, limit=limit, only=only)
 
 
 def _scope(app: App, login: str, project: StoredProject | None, after: Moment, limit: int) -> PersonScope:
