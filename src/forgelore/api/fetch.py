@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from forgelore.api.index import IndexParts, UpdatedIndex, update_index
+from forgelore.api.index import IndexParts, UpdatedIndex, refresh_index
 from forgelore.app import App
 from forgelore.browse.refs import parse_kind
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
@@ -130,7 +130,7 @@ def replay(
         kinds=tuple(dict.fromkeys(parse_kind(word) for word in kinds)), force=force,
         watcher=app.watch(watcher), should_stop=app.stop.is_set, now=app.now_ms,
     )  # fmt: skip
-    updated = update_index(app, [project.id], index, watcher)
+    updated = refresh_index(app, [project.id], index, watcher)
     return ReplayedProject(
         str(project.name), done.read, len(done.restored), len(done.incomplete), done.is_project_restored, updated
     )
@@ -140,4 +140,4 @@ def _update(app: App, name: ProjectName, index: IndexParts, watcher: Watcher | N
     if index == "none":
         return UpdatedIndex()
     project = find_project(app.whole_store(), name)
-    return update_index(app, [project.id] if project else [], index, watcher)
+    return refresh_index(app, [project.id] if project else [], index, watcher)

@@ -12,8 +12,15 @@ from msgspec import Struct, field
 from forgelore.app import App
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
 from forgelore.index.code import CodeSetup, IndexedCommits, IndexedFiles, index_commits, index_files
-from forgelore.index.update import Indexed, IndexUpdate, count_indexed, count_types, index_items, reindex_items
-from forgelore.index.update import update_index as update_flow
+from forgelore.index.update import (
+    Indexed,
+    IndexUpdate,
+    count_indexed,
+    count_types,
+    index_items,
+    reindex_items,
+    update_index,
+)
 from forgelore.index.vectors import Embedded, embed_documents
 from forgelore.model import Project
 from forgelore.ports.clone import Clone
@@ -78,7 +85,7 @@ class Index:
         self, project: str | None = None, *, index: IndexParts = "all", watcher: Watcher | None = None
     ) -> UpdatedIndex:
         """Build the documents and vectors that wait, of a project or of all."""
-        return update_index(self._app, self._app.project_ids(project), index, watcher)
+        return refresh_index(self._app, self._app.project_ids(project), index, watcher)
 
     def build_documents(
         self, project: str | None = None, *, full: bool = False, watcher: Watcher | None = None
@@ -170,14 +177,14 @@ class Index:
         return repair_store(self._app.store(), make_check(self._app, sample, watcher))
 
 
-def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
+def refresh_index(app: App, projects: list[int], parts: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
     """Build what waits. An embedder that is missing or fails is a warning: words find everything without it. What an
     earlier version of the ranking has learned of the projects is learned anew.
     """
     watcher = app.watch(watcher)
     if parts == "none":
         return UpdatedIndex()
-    done = update_flow(
+    done = update_index(
         app.whole_store(), projects, partial(_wanted_embedder, app, parts, watcher), has_file=True, watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip

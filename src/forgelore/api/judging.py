@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from forgelore.api.find import make_retriever, read_source
-from forgelore.api.index import update_index
+from forgelore.api.index import refresh_index
 from forgelore.api.options import JudgeOptions, ModelOptions
 from forgelore.app import App
 from forgelore.browse.refs import find_item
@@ -250,7 +250,7 @@ def card_maker(app: App, project: StoredProject, name: str, options: ModelOption
 def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watcher | None) -> tuple[str, ...]:
     if not any(one.made for one in made):
         return ()
-    return update_index(app, [project_id], "all", watcher).warnings
+    return refresh_index(app, [project_id], "all", watcher).warnings
 
 
 def meant_kinds(kind: str | None) -> tuple[str, ...]:
