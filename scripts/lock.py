@@ -31,6 +31,7 @@ def main() -> None:
     parts = {
         "runtime": [],
         "mcp": ["--extra", "mcp"],
+        "web": ["--extra", "web"],
         "core-tests": ["--extra", "mcp", "--group", "core-tests"],
         "dev": ["--group", "dev"],
     }

@@ -29,7 +29,7 @@ _LAUNCH = (
 _OPTIONS = (
     "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND", "--no-proxy-server",
+    "--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server",
 )  # fmt: skip
 
 
@@ -82,15 +82,22 @@ class Browser:
             self._process.wait()
         os.close(self._read)
 
-    def open(self, page: pathlib.Path, *, width: int = 1280, height: int = 900, scheme: str = "light") -> SeenPage:
-        """Load a file in a window of that width, for a person who likes light or dark pages."""
+    def open(
+        self, page: pathlib.Path | str, *, width: int = 1280, height: int = 900, scheme: str = "light"
+    ) -> SeenPage:
+        """Load a file or an address in a window of that width, for a person who likes light or dark pages."""
         self._send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
         self._send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._events.clear()
-        self._send("Page.navigate", url=page.as_uri())
+        self._send("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         self._wait_for("Page.loadEventFired")
+        return self.seen()
+
+    def seen(self) -> SeenPage:
+        """Return what the page has done since it was opened."""
+        self.evaluate("1")  # what happened before this answer has arrived by then
         asked = {one["params"]["requestId"]: one["params"]["request"]["url"]
                  for one in self._named("Network.requestWillBeSent")}  # fmt: skip
         stopped = {one["params"]["requestId"] for one in self._named("Network.loadingFailed")
@@ -104,9 +111,28 @@ class Browser:
 
     def evaluate(self, script: str) -> object:
         """Return what a script says of the page. It comes from outside: the page's own policy does not hold for it."""
-        answer = self._send("Runtime.evaluate", expression=script, returnByValue=True)
+        answer = self._send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def wait(self, script: str) -> None:
+        """Wait until a script says true; a page that is being left says nothing."""
+        end = time.monotonic() + PATIENCE_S
+        while self._send("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value") is not True:
+            assert time.monotonic() < end, f"never so: {script}"
+            time.sleep(0.05)
+
+    def press(self, key: str) -> None:
+        """Press a key as a person does."""
+        code = {"Enter": 13, "Escape": 27, "Tab": 9}.get(key, 0)
+        text = {"Enter": "\r", "Escape": "", "Tab": ""}.get(key, key)
+        named = {"key": key, "windowsVirtualKeyCode": code}
+        self._send("Input.dispatchKeyEvent", type="keyDown", text=text, **named)
+        self._send("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def type(self, text: str) -> None:
+        for letter in text:
+            self.press(letter)
 
     def screenshot(self) -> bytes:
         """Return the whole page as a PNG."""

@@ -113,7 +113,6 @@ from forgelore.history.people import MyWork as MyWork
 from forgelore.history.people import PathPeople as PathPeople
 from forgelore.history.people import PersonAnswer as PersonAnswer
 from forgelore.history.people import PersonCounts as PersonCounts
-from forgelore.history.people import PersonItem as PersonItem
 from forgelore.history.waiting import WaitingItem as WaitingItem
 from forgelore.history.waiting import WaitingList as WaitingList
 from forgelore.history.waiting import WaitingWork as WaitingWork

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from forgelore.errors import LoreError, Stopped, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.progress import watched
-from forgelore.surfaces.cli.review_screen import HELP, describe_forecast, describe_next, show_pair
-from forgelore.surfaces.present.dedupe import cut_queue
+from forgelore.surfaces.cli.review_screen import HELP, show_pair
+from forgelore.surfaces.present.dedupe import cut_queue, describe_forecast, describe_next
 from forgelore.surfaces.present.text import clean, counted_noun, number, table, width
 
 if TYPE_CHECKING:

@@ -83,6 +83,7 @@ COMMANDS = {
     "history": ("read", "what happened to a file, decisions first", "history"),
     "who": ("read", "what a person did and knows, or who knows a file", "people"),
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
+    "serve": ("serve", "show the history in a browser", "serve"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
 }
 

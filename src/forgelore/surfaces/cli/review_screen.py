@@ -8,7 +8,7 @@ from forgelore.surfaces.present.dedupe import describe_ending
 from forgelore.surfaces.present.text import Style, clean, counted_noun, day, fit, wrap, wrap_words
 
 if TYPE_CHECKING:
-    from forgelore.api import ReviewItem, ReviewPair, ReviewQueue
+    from forgelore.api import ReviewItem, ReviewPair
 
 _LINES = 5  # of those that both have, or only one
 _FOLDED, _UNFOLDED = 6, 400  # lines of a text
@@ -118,25 +118,3 @@ def mark_words(title: str, words: Sequence[str], style: Style) -> str:
         parts += [title[at:start], " ".join(style.mark(word) for word in marked)]
         at = end
     return "".join([*parts, title[at:]])
-
-
-def describe_forecast(queue: "ReviewQueue") -> str:
-    """Return what a reviewer may expect: "about 7 of these 50 are duplicates"."""
-    said = queue.forecast
-    if not said.pairs:
-        return "only series are left" if queue.left else "nothing is left to review"
-    count = round(said.duplicates)
-    of = "of these" if said.pairs > 1 else "of"
-    if count:
-        return f"about {count} {of} {said.pairs} {'is a duplicate' if count == 1 else 'are duplicates'}"
-    return f"{counted_noun(said.pairs, 'pair')}; perhaps 1 of them is a duplicate"
-
-
-def describe_next(queue: "ReviewQueue") -> str:
-    """Return what the next pairs promise, and whether to stop."""
-    said = queue.forecast
-    if not said.next:
-        return describe_forecast(queue)
-    count = round(said.next_duplicates)
-    ahead = f"about {count} of the next {said.next} {'is a duplicate' if count == 1 else 'are duplicates'}"
-    return f"{ahead}; stopping here is reasonable" if said.may_stop else ahead

@@ -33,7 +33,7 @@ _NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 def serve_http(server: "Server[dict[str, object]]", port: int, token: str, *, on_ready: Callable[[str], None]) -> None:
     """Speak the protocol over HTTP on the loopback address until a signal ends it."""
-    listener = _listen(port)
+    listener = listen(port)
     port = int(listener.getsockname()[1])
     config = configure_http(server, port, token)
     # uvicorn raises the signal again when it is done; it has done its work by then.
@@ -75,13 +75,14 @@ def read_token(path: str | None) -> str:
     return token
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     if not 0 <= port <= 65_535:
         raise InvalidValue(f"{port} is no port", hint="use 1 to 65535, or 0 for any that is free")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # whoever is told the address may connect at once
     except OSError as error:
         listener.close()
         hint = "choose another one with --port, or 0 for any that is free"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forgelore.dedupe.closing_rules import MIN_PROVEN
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.data import as_data
-from forgelore.surfaces.present.text import clean, day, format_ms
+from forgelore.surfaces.present.text import clean, counted_noun, day, format_ms
 from forgelore.text.markdown import link, plain
 
 if TYPE_CHECKING:
@@ -90,6 +90,28 @@ def describe_ending(item: "ReviewItem") -> str:
     words = _ENDINGS.get(item.ended, clean(item.ended.replace("_", " ")))
     by = f" {'of' if item.ended == 'duplicate' else 'by'} #{item.ended_by}" if item.ended_by else ""
     return f"{words}{by}{f' on {day(item.ended_at)}' if item.ended_at else ''}"
+
+
+def describe_forecast(queue: "ReviewQueue") -> str:
+    """Return what a reviewer may expect: "about 7 of these 50 are duplicates"."""
+    said = queue.forecast
+    if not said.pairs:
+        return "only series are left" if queue.left else "nothing is left to review"
+    count = round(said.duplicates)
+    of = "of these" if said.pairs > 1 else "of"
+    if count:
+        return f"about {count} {of} {said.pairs} {'is a duplicate' if count == 1 else 'are duplicates'}"
+    return f"{counted_noun(said.pairs, 'pair')}; perhaps 1 of them is a duplicate"
+
+
+def describe_next(queue: "ReviewQueue") -> str:
+    """Return what the next pairs promise, and whether to stop."""
+    said = queue.forecast
+    if not said.next:
+        return describe_forecast(queue)
+    count = round(said.next_duplicates)
+    ahead = f"about {count} of the next {said.next} {'is a duplicate' if count == 1 else 'are duplicates'}"
+    return f"{ahead}; stopping here is reasonable" if said.may_stop else ahead
 
 
 def cut_queue(queue: "ReviewQueue") -> "ReviewQueue":

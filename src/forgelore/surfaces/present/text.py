@@ -10,12 +10,13 @@ import sys
 import unicodedata
 from typing import IO
 
-from forgelore.text.dates import ago, format_ms
+from forgelore.text.dates import ago, as_ms, format_ms
 from forgelore.text.fence import fence_alone, printable, printable_line, seen
+from forgelore.text.markdown import safe_url
 
 __all__ = [
-    "Style", "ago", "cells", "clean", "counted_noun", "day", "fence_alone", "fit", "format_ms", "number", "printable",
-    "printable_line", "seen", "table", "width", "wrap", "wrap_words",
+    "Style", "ago", "as_ms", "cells", "clean", "counted_noun", "day", "fence_alone", "fit", "format_ms", "number",
+    "printable", "printable_line", "safe_url", "seen", "table", "width", "wrap", "wrap_words",
 ]  # fmt: skip
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,0 +1,254 @@
+"""The web application: which address shows what, who may see it, and what happens to errors.
+
+A handler is a plain function of a history and of what was asked. It runs in a thread of a pool, so that a slow page
+holds up no other, and returns a `Page` (a template and its values), a `Redirect`, or `Data` (JSON). Every address has
+its row in `ROUTES` with the least role that it takes; there is no other way to add one.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from forgelore.errors import AuthError, InvalidValue, Locked, LoreError, NotFound, RateLimited, Refused, Stopped
+from forgelore.surfaces.present.data import present_answer, present_failure
+from forgelore.surfaces.web.guard import COOKIE, SESSION_S, Access, BodyTooLarge, Guard, Role, Visitor
+from forgelore.surfaces.web.html import render
+
+if TYPE_CHECKING:
+    from forgelore.api import History, HistoryPool
+
+_STATUSES = {NotFound: 404, InvalidValue: 400, Refused: 409, Locked: 409, RateLimited: 429, AuthError: 403}
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class WebRequest(NamedTuple):
+    """What a browser or a program asked for. `is_part`: htmx wants the part of the page that changes."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    every: Mapping[str, Sequence[str]]  # of the query: all values of a name
+    form: Mapping[str, str]
+    visitor: Visitor
+    is_part: bool
+    address: str
+
+    @property
+    def project(self) -> str | None:
+        """The project that the page is about; None for all, or for the only one."""
+        return self.query.get("project") or self.form.get("project") or None
+
+    def number(self, name: str, default: int) -> int:
+        text = self.query.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else default
+
+
+class Page(NamedTuple):
+    template: str
+    values: Mapping[str, object]
+    status: int = 200
+
+
+class Redirect(NamedTuple):
+    address: str
+
+
+class Data(NamedTuple):
+    """An answer for programs, in the envelope of `--json`."""
+
+    value: object
+    warnings: Sequence[str] = ()
+
+
+Answer = Page | Redirect | Data
+Handler = Callable[["History", WebRequest], Answer]
+
+
+class Address(NamedTuple):
+    """An address of the site. `writes`: it changes something, so that it is a POST with the token of a form. `kind`:
+    what its errors look like.
+    """
+
+    path: str
+    handler: Handler
+    role: Role = "read"
+    writes: bool = False
+    kind: Literal["page", "data"] = "page"
+
+
+class Pools(NamedTuple):
+    """Histories for what is read, for what is written, and for questions that take a model's time."""
+
+    reading: "HistoryPool"
+    writing: "HistoryPool"
+    asking: "HistoryPool"
+
+
+def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
+    """Return the application, with its guard around it."""
+    from forgelore.surfaces.web.api import ADDRESSES as DATA
+    from forgelore.surfaces.web.pages import ADDRESSES as PAGES
+    from forgelore.surfaces.web.review import ADDRESSES as REVIEW
+
+    @contextlib.asynccontextmanager
+    async def live(_: Starlette) -> AsyncIterator[None]:
+        await asyncio.to_thread(_warm_up)
+        yield
+
+    routes: list[Route | Mount] = [
+        Route(one.path, _endpoint(one, pools), methods=["POST" if one.writes else "GET"])
+        for one in (*PAGES, *REVIEW, *DATA)
+    ]
+    routes += [
+        Route("/sign-in", _sign_in, methods=["GET", "POST"]),
+        Route("/sign-out", _sign_out, methods=["POST"]),
+        Mount("/static", StaticFiles(directory=os.path.join(_HERE, "static"))),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=live, exception_handlers={404: _not_found}), access, origins)
+
+
+def _warm_up() -> None:
+    """Compile what the first page would otherwise wait for."""
+    render("error.html", **_frame(None, "/"), title="", message="", hint="")
+
+
+def _endpoint(address: Address, pools: Pools) -> Callable[[Request], object]:
+    pool = pools.writing if address.writes else pools.asking if address.path == "/ask/answer" else pools.reading
+    is_data = address.kind == "data"
+
+    async def endpoint(request: Request) -> Response:
+        visitor: Visitor | None = request.state.visitor
+        if visitor is None:
+            return _ask_to_sign_in(request, is_data=is_data)
+        try:
+            asked = await _read(request, visitor)
+            _check(address, asked, request)
+            return await pool.ask(lambda history: _carry_out(address.handler, history, asked))
+        except LoreError as error:
+            return _show_error(error, visitor, request.url.path, is_data=is_data)
+        except Stopped:
+            return _show_error(LoreError("this was cancelled"), visitor, request.url.path, is_data=is_data)
+        except BodyTooLarge:
+            return _show_error(InvalidValue("this is too large: at most 1 MB"), visitor, "/", is_data=is_data)
+
+    return endpoint
+
+
+async def _read(request: Request, visitor: Visitor) -> WebRequest:
+    form: dict[str, str] = {}
+    if request.method == "POST":
+        if request.headers.get("content-type", "").startswith("application/json"):
+            form = _read_json(await request.body())
+        else:
+            async with request.form(max_files=0, max_fields=50) as sent:
+                form = {name: value for name, value in sent.items() if isinstance(value, str)}
+    query = {name: value[:10_000] for name, value in request.query_params.items()}
+    every = {name: request.query_params.getlist(name) for name in query}
+    address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return WebRequest(
+        request.path_params, query, every, form, visitor, request.headers.get("hx-request-type") == "partial", address
+    )
+
+
+def _read_json(body: bytes) -> dict[str, str]:
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue("the body is not JSON") from error
+    if not isinstance(found, dict) or not all(isinstance(value, str | int) for value in found.values()):
+        raise InvalidValue("the body is not a JSON object of texts and numbers")
+    return {name: str(value) for name, value in found.items()}
+
+
+def _check(address: Address, asked: WebRequest, request: Request) -> None:
+    """Refuse what the visitor's role does not cover, and writes that no page of ours has sent."""
+    if not asked.visitor.may(address.role):
+        raise AuthError(f"this takes the role {address.role!r}", hint=f"you have the role {asked.visitor.role!r}")
+    if address.writes:
+        import hmac
+
+        given = asked.form.get("token") or request.headers.get("x-token", "")
+        bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
+        if not bearer and not hmac.compare_digest(given.encode(), asked.visitor.token.encode()):
+            raise AuthError("this form is out of date", hint="load the page again, then send it")
+
+
+def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Response:
+    """Answer in a thread of the pool, HTML included."""
+    answer = handler(history, asked)
+    if isinstance(answer, Redirect):
+        return RedirectResponse(answer.address, status_code=303)
+    if isinstance(answer, Data):
+        data = present_answer(answer.value, warnings=list(answer.warnings), elapsed_ms=0, failure=None)
+        return JSONResponse(data)
+    frame = _frame(asked.visitor, asked.address) | {
+        "asked": asked,
+        "is_part": asked.is_part,
+        "now_ms": history.now_ms(),
+    }
+    if not asked.is_part:
+        projects = history.projects.list()
+        frame |= {"projects": projects, "project": asked.project or (projects[0] if len(projects) == 1 else "")}
+    return HTMLResponse(render(answer.template, **{**frame, **answer.values}), status_code=answer.status)
+
+
+def _frame(visitor: Visitor | None, address: str) -> dict[str, object]:
+    """Return what the frame around every page shows."""
+    return {"visitor": visitor, "address": address, "projects": [], "project": "", "is_part": False}
+
+
+def _show_error(error: LoreError, visitor: Visitor | None, path: str, *, is_data: bool) -> Response:
+    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
+    if is_data:
+        return JSONResponse(present_failure(error), status_code=status)
+    said = {"title": "That did not work", "message": error.message, "hint": error.hint}
+    return HTMLResponse(render("error.html", **_frame(visitor, path), **said), status_code=status)
+
+
+async def _not_found(request: Request, _: Exception) -> Response:
+    error = NotFound(f"there is no page {request.url.path[:100]}", hint="start at the first page")
+    is_data = request.url.path.startswith("/api/")
+    return _show_error(error, request.state.visitor, request.url.path, is_data=is_data)
+
+
+def _ask_to_sign_in(request: Request, *, is_data: bool) -> Response:
+    if is_data:
+        error = AuthError("no token, or an unknown one", hint="send Authorization: Bearer TOKEN")
+        return JSONResponse(present_failure(error), status_code=401, headers={"www-authenticate": "Bearer"})
+    return RedirectResponse(f"/sign-in?to={quote(request.url.path, safe='')}", status_code=303)
+
+
+async def _sign_in(request: Request) -> Response:
+    access: Access = request.state.access
+    to = request.query_params.get("to", "/")
+    to = to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/"
+    message = ""
+    if request.method == "POST":
+        async with request.form(max_files=0, max_fields=5) as form:
+            visitor = access.find_token(str(form.get("password", "")).strip())
+        if visitor:
+            answer = RedirectResponse(to, status_code=303)
+            answer.set_cookie(
+                COOKIE, access.open_session(visitor), max_age=SESSION_S, httponly=True, samesite="strict",
+                secure=request.state.is_secure,
+            )  # fmt: skip
+            return answer
+        await asyncio.sleep(1)  # whoever guesses has time
+        message = "That token is not known here."
+    page = render("sign_in.html", **_frame(None, "/sign-in"), to=to, message=message)
+    return HTMLResponse(page, status_code=401 if message else 200)
+
+
+async def _sign_out(_: Request) -> Response:
+    answer = RedirectResponse("/sign-in", status_code=303)
+    answer.delete_cookie(COOKIE)
+    return answer
