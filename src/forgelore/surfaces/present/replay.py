@@ -288,6 +288,6 @@ def _next_steps() -> Html:
     steps = (
         "Too many comments: raise similarity-threshold (0.75), and make this page again with --similarity-threshold.",
         "Too bold: raise duplicate-threshold (0.92); at 1 it lists and never warns.",
-        "To switch it on, copy the one workflow file that docs/triage describes. Removing it ends it.",
+        "To switch it on: copy docs/triage/triage.yml to .github/workflows. One file; removing it ends it.",
     )
     return tag("section", tag("h2", "If you want it otherwise"), tag("ul", *(tag("li", step) for step in steps)))
