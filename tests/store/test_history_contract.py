@@ -14,6 +14,7 @@ from forgelore.store.item_lists import (
     load_items,
     load_labels_of,
     load_links,
+    load_public_item,
     load_threads,
 )
 from forgelore.store.items import (
@@ -26,7 +27,7 @@ from forgelore.store.items import (
     save_details,
     save_items,
 )
-from forgelore.store.links import load_ended, load_fix, load_original
+from forgelore.store.links import load_fix, load_original
 from forgelore.store.notes import remember_fetch, save_thread_states
 from forgelore.store.payloads import (
     keeps_payloads,
@@ -128,7 +129,7 @@ def test_an_equal_page_writes_nothing(store, web):
 
 def test_of_two_rows_with_one_number_the_last_counts(store, web):
     save(store, web, item(1, "First"), item(1, "Last"))
-    assert load_ended(store, save(store, web, item(1, "Last"))[1]).title == "Last"
+    assert load_public_item(store, save(store, web, item(1, "Last"))[1]).title == "Last"
 
 
 def test_a_list_that_does_not_know_the_head_of_a_change_keeps_what_its_details_said(store, web):
@@ -184,8 +185,8 @@ def test_pages_of_a_renamed_project_get_their_new_addresses_and_no_others(store,
     old, new = "https://github.com/acme/web", "https://github.com/acme/site"
     ids = save(store, web, item(1, url=f"{old}/issues/1"), item(2, url=f"{old}-two/issues/2"))
     move_urls(store, web, old, new)
-    assert load_ended(store, ids[1]).url == f"{new}/issues/1"
-    assert load_ended(store, ids[2]).url == f"{old}-two/issues/2"
+    assert load_public_item(store, ids[1]).url == f"{new}/issues/1"
+    assert load_public_item(store, ids[2]).url == f"{old}-two/issues/2"
 
 
 @pytest.mark.parametrize("sort", ["updated", "created", "number", "comments"])

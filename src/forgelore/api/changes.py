@@ -15,9 +15,10 @@ from forgelore.compare.overlap import (
     load_change_facts,
 )
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.store.change_lines import ChangeRow, count_open_changes
+from forgelore.store.change_lines import count_open_changes
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject
+from forgelore.text.items import StoredItem
 from forgelore.text.patches import find_diff_paths, read_diff
 from forgelore.text.refs import parse_ref, shown_ref
 from forgelore.text.values import check_filled, check_number, check_whole
@@ -34,14 +35,14 @@ class OverlapAnswer(NamedTuple):
 
     project: str
     forge: str
-    change: ChangeRow | None
+    change: StoredItem | None
     overlaps: tuple[Overlap, ...]
     groups: tuple[OverlapGroup, ...]
     total: int
     open_changes: int
     compared: int
 
-    def ref(self, row: ChangeRow) -> str:
+    def ref(self, row: StoredItem) -> str:
         """Return how a change is named here: #12, !34."""
         return shown_ref(self.forge, "change", row.number)
 
@@ -97,13 +98,13 @@ def _of_ref(app: App, ref: str | int, project: StoredProject | None, limit: int)
     if mine is None or mine.row is None:
         raise NotFound(f"{ref} is gone from its forge")
     meant = app.stored_project(row.project_id)
-    as_of = mine.row.merged_at or mine.row.closed_at or app.now_ms()
+    as_of = mine.row.ended_ms or app.now_ms()
     found = find_overlaps(store, meant.id, mine, as_of=as_of)
     return _answer(store, meant, mine.row, found, limit)
 
 
 def _answer(
-    store: Store, project: StoredProject, row: ChangeRow | None, found: list[Overlap], limit: int
+    store: Store, project: StoredProject, row: StoredItem | None, found: list[Overlap], limit: int
 ) -> OverlapAnswer:
     every, compared = count_open_changes(store, project.id)
     return OverlapAnswer(

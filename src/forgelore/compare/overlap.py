@@ -27,7 +27,6 @@ from typing import Literal, NamedTuple
 
 from forgelore.model import PatchLines
 from forgelore.store.change_lines import (
-    ChangeRow,
     each_removed,
     list_closing_changes,
     load_changes,
@@ -37,6 +36,7 @@ from forgelore.store.change_lines import (
 )
 from forgelore.store.database import Store
 from forgelore.store.paths import count_changes_by_path, list_touching_items, load_paths_of
+from forgelore.text.items import StoredItem
 
 RECENT_DAYS = 30
 _RECENT_MS = RECENT_DAYS * 86_400_000
@@ -126,7 +126,7 @@ class OverlapFact(NamedTuple):
 class Overlap(NamedTuple):
     """Another change, and what it does as well, the strongest fact first."""
 
-    change: ChangeRow
+    change: StoredItem
     facts: tuple[OverlapFact, ...]
     is_same_author: bool
     is_rival: bool  # people are warned of it: not of an author's own changes, nor of a fact that says little by itself
@@ -136,7 +136,7 @@ class Overlap(NamedTuple):
 class ChangeFacts(NamedTuple):
     """What is known of a change that is compared. `row` None: it does not exist yet."""
 
-    row: ChangeRow | None = None
+    row: StoredItem | None = None
     lines: PatchLines = PatchLines()
     paths: frozenset[str] = frozenset()
     issues: frozenset[int] = frozenset()
@@ -163,7 +163,7 @@ def find_overlaps(store: Store, project_id: int, mine: ChangeFacts, *, as_of: in
     """Return the current changes that overlap with one, strongest first. `as_of`: the moment at which others were open
     or recently closed.
     """
-    own = mine.row.item_id if mine.row else 0
+    own = mine.row.id if mine.row else 0
     others = {item_id: lines for item_id, lines in each_removed(store, project_id) if item_id != own}
     shared = find_shared(mine.lines.removed, others) if mine.lines.removed else {}
     counts = count_changes_by_path(store, project_id, mine.paths)
@@ -181,10 +181,9 @@ def find_overlaps(store: Store, project_id: int, mine: ChangeFacts, *, as_of: in
     return sorted(filter(None, found), key=lambda one: (one.is_same_author, -one.strength, -one.change.number))
 
 
-def is_current(row: ChangeRow, as_of: int) -> bool:
+def is_current(row: StoredItem, as_of: int) -> bool:
     """Tell whether a change was open at a moment, or had been closed shortly before."""
-    ended = row.merged_at or row.closed_at
-    return row.state == "open" or ended is None or ended >= as_of - _RECENT_MS
+    return row.state == "open" or row.ended_ms is None or row.ended_ms >= as_of - _RECENT_MS
 
 
 def _compare(mine: ChangeFacts, theirs: ChangeFacts, shared: Shared | None, rare: frozenset[str]) -> Overlap | None:
@@ -200,7 +199,7 @@ def _compare(mine: ChangeFacts, theirs: ChangeFacts, shared: Shared | None, rare
     return Overlap(theirs.row, tuple(facts), is_same_author, is_rival, strength)
 
 
-def _is_same_author(mine: ChangeRow | None, theirs: ChangeRow) -> bool:
+def _is_same_author(mine: StoredItem | None, theirs: StoredItem) -> bool:
     if mine is None or not mine.author or not theirs.author or theirs.author == "ghost":
         return False
     return mine.author.lower() == theirs.author.lower()
@@ -229,8 +228,8 @@ def _issue_facts(mine: ChangeFacts, theirs: ChangeFacts) -> list[OverlapFact]:
         return []
     named = f"issue{'s' if len(issues) > 1 else ''} {', '.join(map(str, issues))}"
     assert theirs.row is not None
-    came_at = mine.row.created_at if mine.row else None
-    if theirs.row.merged_at and came_at and theirs.row.merged_at > came_at:
+    came_at = mine.row.created_ms if mine.row else None
+    if theirs.row.merged_ms and came_at and theirs.row.merged_ms > came_at:
         says = f"closed {named} when it was merged"
         return [OverlapFact("superseded", f"is for {named}, closed since by", says, len(issues))]
     return [OverlapFact("same_issue", f"closes {named}, as does", f"closes {named}", len(issues))]
@@ -251,8 +250,8 @@ class OverlapGroup(NamedTuple):
     change, and another one with what it does as well.
     """
 
-    changes: tuple[ChangeRow, ...]
-    pairs: tuple[tuple[ChangeRow, Overlap], ...]
+    changes: tuple[StoredItem, ...]
+    pairs: tuple[tuple[StoredItem, Overlap], ...]
 
     @property
     def strength(self) -> float:
@@ -287,7 +286,7 @@ def _issue_pairs(facts: Mapping[int, ChangeFacts]) -> set[tuple[int, int]]:
     return {(one, other) for items in crowds for place, one in enumerate(items) for other in items[place + 1 :]}
 
 
-def _group(current: Mapping[int, ChangeRow], pairs: Iterable[tuple[int, int, Overlap]]) -> list[OverlapGroup]:
+def _group(current: Mapping[int, StoredItem], pairs: Iterable[tuple[int, int, Overlap]]) -> list[OverlapGroup]:
     members: dict[int, set[int]] = {}
     kept = list(pairs)
     for first, other, _ in kept:

@@ -32,7 +32,7 @@ from forgelore.store.candidates import list_sources
 from forgelore.store.closings import PlanItem, load_plan_items
 from forgelore.store.database import Store
 from forgelore.store.decisions import each_override
-from forgelore.store.links import Ended, load_fix, load_original
+from forgelore.store.links import load_fix, load_original
 from forgelore.store.projects import StoredProject
 from forgelore.store.reviews import (
     UNDONE,
@@ -47,6 +47,7 @@ from forgelore.store.reviews import (
     load_pair_strength,
     save_answer,
 )
+from forgelore.text.items import StoredItem
 from forgelore.text.refs import shown_ref
 
 Pile = Literal["pairs", "series"]
@@ -250,7 +251,7 @@ class PairReader:
             by.number if by else None, versions,
         )  # fmt: skip
 
-    def _read_ending(self, item: PlanItem) -> tuple[str, Ended | None]:
+    def _read_ending(self, item: PlanItem) -> tuple[str, StoredItem | None]:
         """Return how an item ended, and what says so. GitHub keeps "completed" for whatever was closed."""
         if item.state == "merged":
             return "merged", None

@@ -8,12 +8,13 @@ single hashes was measured beside the blobs: docs/decisions/0020-same-lines.md h
 from array import array
 from collections.abc import Iterable, Iterator
 from sys import byteorder
-from typing import NamedTuple
 
 from forgelore.model import PatchLines
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
+from forgelore.store.item_lists import ITEM_COLUMNS_WITHOUT_BODY, as_item
 from forgelore.store.sqlite.connection import one_of, pack_list
+from forgelore.text.items import StoredItem
 
 KEPT_MS = 365 * 86_400_000
 
@@ -71,45 +72,29 @@ def find_without_lines(store: Store, project_id: int) -> list[str]:
     return [key for (key,) in store.rows(sql, project_id)]
 
 
-class ChangeRow(NamedTuple):
-    """What is told of a change beside others."""
-
-    item_id: int
-    number: int
-    title: str
-    url: str | None
-    state: str | None
-    author: str | None
-    created_at: int | None
-    closed_at: int | None
-    merged_at: int | None
-    head_sha: str | None
-
-
-_COLUMNS = ", ".join(f"i.{name}" for name in ("id", *ChangeRow._fields[1:]))
-
-
-def load_changes(store: Store, project_id: int, item_ids: Iterable[int]) -> dict[int, ChangeRow]:
+def load_changes(store: Store, project_id: int, item_ids: Iterable[int]) -> dict[int, StoredItem]:
     """Return the changes of a project among these items, as far as the viewer may see them."""
     sql = f"""
-        SELECT {_COLUMNS}
+        SELECT {ITEM_COLUMNS_WITHOUT_BODY}
         FROM items i
+        JOIN projects p ON p.id = i.project_id
         WHERE i.id {one_of()} AND i.project_id = ? AND i.kind = 'change' AND i.deleted_at ISNULL
           AND {visible(store, "i")}
     """
-    return {row[0]: ChangeRow._make(row) for row in store.each(sql, pack_list(item_ids), project_id)}
+    return {row[0]: as_item(row) for row in store.each(sql, pack_list(item_ids), project_id)}
 
 
-def load_current_changes(store: Store, project_id: int, since_ms: int) -> dict[int, ChangeRow]:
+def load_current_changes(store: Store, project_id: int, since_ms: int) -> dict[int, StoredItem]:
     """Return the changes that are open, or were closed since then, newest first."""
     sql = f"""
-        SELECT {_COLUMNS}
+        SELECT {ITEM_COLUMNS_WITHOUT_BODY}
         FROM items i
+        JOIN projects p ON p.id = i.project_id
         WHERE i.project_id = ? AND i.kind = 'change' AND i.deleted_at ISNULL AND {visible(store, "i")}
           AND (i.state = 'open' OR coalesce(i.merged_at, i.closed_at) >= ?)
         ORDER BY i.number DESC
     """
-    return {row[0]: ChangeRow._make(row) for row in store.each(sql, project_id, since_ms)}
+    return {row[0]: as_item(row) for row in store.each(sql, project_id, since_ms)}
 
 
 def count_open_changes(store: Store, project_id: int) -> tuple[int, int]:

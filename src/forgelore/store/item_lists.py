@@ -6,7 +6,7 @@ are rows of their own, and are loaded for many items with one query. Ids are tho
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
@@ -46,7 +46,7 @@ ITEM_COLUMNS = ", ".join(
     f"{'p' if name in ProjectName._fields else 'i'}.{name.replace('_ms', '_at')}" for name in _COLUMNS
 )
 _NO_PARTS = [StoredItem._field_defaults[name] for name in StoredItem._fields[len(_COLUMNS) :]]
-_WITHOUT_BODY = ITEM_COLUMNS.replace("i.body", "NULL")  # a list of a million items shows none
+ITEM_COLUMNS_WITHOUT_BODY = ITEM_COLUMNS.replace("i.body", "NULL")  # a list of a million items shows none
 
 
 def as_item(row: Sequence[Any]) -> StoredItem:
@@ -56,10 +56,10 @@ def as_item(row: Sequence[Any]) -> StoredItem:
     return StoredItem._make((*said, names, bool(is_draft), bool(is_confidential), *_NO_PARTS))
 
 
-def load_items(store: Store, item_ids: Iterable[int]) -> dict[int, StoredItem]:
+def load_items(store: Store, item_ids: Iterable[int], *, with_body: bool = True) -> dict[int, StoredItem]:
     """Return the items, also those that are gone from their forge, whoever asks; without their parts."""
     sql = f"""
-        SELECT {ITEM_COLUMNS}
+        SELECT {ITEM_COLUMNS if with_body else ITEM_COLUMNS_WITHOUT_BODY}
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.id {one_of()}
@@ -76,7 +76,7 @@ def load_listed(
     where, values = build_where(store, filters, ITEMS)
     direction = "ASC" if is_ascending else "DESC"
     sql = f"""
-        SELECT {SORTS[sort]} AS rank, {_WITHOUT_BODY}
+        SELECT {SORTS[sort]} AS rank, {ITEM_COLUMNS_WITHOUT_BODY}
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.deleted_at IS NULL AND {where}
@@ -319,16 +319,6 @@ def count_internal(store: Store, project_id: int) -> int:
     return int(store.value(items, project_id)) + int(store.value(notes, project_id))
 
 
-class ItemHead(NamedTuple):
-    """Columns of an item that decide whether and how it is spoken of, whatever it says."""
-
-    url: str | None
-    content_hash: str
-    author: str | None
-    state: str | None
-    is_confidential: int
-
-
 def each_author_and_text(
     store: Store, project_id: int, kind: str, *, max_chars: int
 ) -> Iterator[tuple[str | None, str]]:
@@ -389,16 +379,18 @@ def load_number(store: Store, item_id: int) -> int | None:
     return number
 
 
-def load_head(store: Store, item_id: int) -> ItemHead:
-    sql = """
-        SELECT url, content_hash, author, state, is_confidential
-        FROM items
-        WHERE id = ?
-    """
-    row = store.row(sql, item_id)
-    if row is None:
+def load_item(store: Store, item_id: int) -> StoredItem:
+    """Return an item, whoever asks. Raises NotFound."""
+    found = load_items(store, [item_id]).get(item_id)
+    if found is None:
         raise NotFound(f"item {item_id} is not in this database")
-    return ItemHead._make(row)
+    return found
+
+
+def load_public_item(store: Store, item_id: int | None) -> StoredItem | None:
+    """Return an item that everybody may see; None for any other."""
+    found = load_items(store, [] if item_id is None else [item_id], with_body=False).get(item_id or 0)
+    return None if found is None or found.is_confidential or found.deleted_ms is not None else found
 
 
 def list_numbered(store: Store, project_id: int, numbers: Iterable[int]) -> list[int]:

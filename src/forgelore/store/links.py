@@ -9,13 +9,14 @@ Endings of items: the merged change that closed one, the item it was closed in f
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from forgelore.model import ItemKey, Link, LinkSource
 from forgelore.profiles import profile_of
 from forgelore.store.database import SqlRow, Store
+from forgelore.store.item_lists import load_public_item
+from forgelore.text.items import StoredItem
 
 _LINK_COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
 
@@ -139,39 +140,14 @@ def drop_note_links(store: Store, note_ids: Iterable[int]) -> None:
     store.run_many("DELETE FROM item_links WHERE note_id = ?", [(note_id,) for note_id in note_ids])
 
 
-_ENDING_COLUMNS = "id, kind, number, title, url, state, state_reason, closed_at, merged_at"
-
-
-class Ended(NamedTuple):
-    item_id: int
-    kind: str
-    number: int
-    title: str
-    url: str | None
-    state: str | None
-    state_reason: str | None
-    closed_at: int | None
-    merged_at: int | None
-
-
-def load_ended(store: Store, item_id: int) -> Ended | None:
-    sql = f"""
-        SELECT {_ENDING_COLUMNS}
-        FROM items
-        WHERE id = ? AND deleted_at IS NULL AND NOT is_confidential
-    """
-    row = store.row(sql, item_id)
-    return Ended._make(row) if row else None
-
-
-def load_fix(store: Store, item_id: int) -> Ended | None:
+def load_fix(store: Store, item_id: int) -> StoredItem | None:
     """Return the merged change that closed an issue, the last one of several; None when none is known.
 
     A change says so in its own text or the forge says so of it (`closes`), or the forge says it of the issue (GitHub's
     closedByPullRequestsReferences, kept as a `relates` of the details). What a comment says closes nothing.
     """
-    sql = f"""
-        SELECT {_ENDING_COLUMNS}
+    sql = """
+        SELECT c.id
         FROM items c
         WHERE c.kind = 'change' AND c.state = 'merged' AND c.deleted_at IS NULL AND NOT c.is_confidential
           AND c.id IN (
@@ -190,18 +166,17 @@ def load_fix(store: Store, item_id: int) -> Ended | None:
         ORDER BY coalesce(c.merged_at, c.closed_at, 0) DESC, c.number DESC
         LIMIT 1
     """
-    row = store.row(sql, item_id)
-    return Ended._make(row) if row else None
+    return load_public_item(store, store.value(sql, item_id))
 
 
-def load_original(store: Store, item_id: int, *, is_marked: bool) -> Ended | None:
+def load_original(store: Store, item_id: int, *, is_marked: bool) -> StoredItem | None:
     """Return the item of the same kind that an item was closed in favour of; None when it is not known.
 
     With `is_marked` the forge says that it is a duplicate, and what people wrote ("duplicate of #5") names the
     original; without, only the forge's own marks do.
     """
-    sql = f"""
-        SELECT {", ".join(f"t.{name}" for name in _ENDING_COLUMNS.split(", "))}
+    sql = """
+        SELECT t.id
         FROM item_links l
         JOIN items i ON i.id = l.item_id
         JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind AND t.id <> i.id
@@ -211,5 +186,4 @@ def load_original(store: Store, item_id: int, *, is_marked: bool) -> Ended | Non
         ORDER BY l.source = 'text', l.id DESC
         LIMIT 1
     """
-    row = store.row(sql, item_id, is_marked)
-    return Ended._make(row) if row else None
+    return load_public_item(store, store.value(sql, item_id, is_marked))

@@ -209,6 +209,8 @@ class StoredItem(NamedTuple):
     milestone: str | None = None
     source_branch: str | None = None
     target_branch: str | None = None
+    head_sha: str | None = None
+    content_hash: str = ""
     assignees: tuple[str, ...] = ()
     is_draft: bool = False
     is_confidential: bool = False
@@ -229,6 +231,11 @@ class StoredItem(NamedTuple):
     @property
     def project(self) -> str:
         return str(ProjectName(self.forge, self.host, self.path))
+
+    @property
+    def ended_ms(self) -> int | None:
+        """When it was merged or closed; of an open one, when it was last."""
+        return self.merged_ms or self.closed_ms
 
     @property
     def reading_id(self) -> str:

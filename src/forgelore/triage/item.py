@@ -28,19 +28,20 @@ from forgelore.ports.forge import Forge, ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_boilerplate
-from forgelore.store.change_lines import ChangeRow, save_lines
+from forgelore.store.change_lines import save_lines
 from forgelore.store.database import Store
 from forgelore.store.decisions import load_refused_pairs
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
-from forgelore.store.item_lists import load_head
+from forgelore.store.item_lists import load_item, load_public_item
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
-from forgelore.store.links import Ended, load_ended, load_fix, load_original
+from forgelore.store.links import load_fix, load_original
 from forgelore.store.triage import load_rejected
 from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
+from forgelore.text.items import StoredItem
 from forgelore.text.links import links_in_text
 from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
@@ -62,12 +63,12 @@ def order_matches(ranking: Ranking) -> list[Match]:
 
 def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
     """Tell whether a match was closed as a duplicate of this very item: then it repeats the item, not the reverse."""
-    at: Ended | None = load_ended(store, match.hit.row.item_id)
+    at: StoredItem | None = load_public_item(store, match.hit.row.item_id)
     for _ in range(_LONGEST_CHAIN):
-        if at is None or at.state != "closed" or at.item_id == item_id:
+        if at is None or at.state != "closed" or at.id == item_id:
             break
-        at = load_original(store, at.item_id, is_marked=at.state_reason == "duplicate")
-    return at is not None and at.item_id == item_id
+        at = load_original(store, at.id, is_marked=at.state_reason == "duplicate")
+    return at is not None and at.id == item_id
 
 
 def build_row(
@@ -80,7 +81,7 @@ def build_row(
     """
     row = match.hit.row
     is_here = row.path == project.name.path and row.host == project.name.host
-    ended = load_ended(store, row.item_id)
+    ended = load_public_item(store, row.item_id)
     has_ended = ended is not None and not was_open(ended, as_of)
     ending = (
         _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended and has_ended else None
@@ -95,10 +96,9 @@ def build_row(
     )  # fmt: skip
 
 
-def was_open(ended: Ended | ChangeRow, as_of: int | None) -> bool:
+def was_open(ended: StoredItem, as_of: int | None) -> bool:
     """Tell whether an item that has ended by now was still open then. Reopened ones may mislead: one in two hundred."""
-    ended_at = ended.merged_at or ended.closed_at
-    return as_of is not None and ended_at is not None and ended_at > as_of
+    return as_of is not None and ended.ended_ms is not None and ended.ended_ms > as_of
 
 
 class _Endings:
@@ -107,39 +107,39 @@ class _Endings:
     def __init__(self, store: Store, forge: str, subject: Subject, *, names_changes: bool) -> None:
         self._store, self._forge, self._subject, self._names_changes = store, forge, subject, names_changes
 
-    def row(self, ended: Ended, seen: Iterable[int] = ()) -> ReportRow:
+    def row(self, ended: StoredItem, seen: Iterable[int] = ()) -> ReportRow:
         fix, original = self._fix(ended), None
         if ended.state == "closed" and not fix and ended.state_reason in (None, "completed", "duplicate"):
-            original = load_original(self._store, ended.item_id, is_marked=ended.state_reason == "duplicate")
+            original = load_original(self._store, ended.id, is_marked=ended.state_reason == "duplicate")
         # GitHub keeps `completed` for most of what was marked as a duplicate.
         reason = "duplicate" if original else ended.state_reason
         return self._plain_row(ended)._replace(
             state_reason=reason, is_regression=self._is_regression(ended, fix),
             fixed_by=self._plain_row(fix) if fix and self._names_changes else None,
             has_hidden_fix=fix is not None and not self._names_changes,
-            original=self._original(original, {*seen, ended.item_id}) if original else None,
+            original=self._original(original, {*seen, ended.id}) if original else None,
         )  # fmt: skip
 
-    def _fix(self, ended: Ended) -> Ended | None:
+    def _fix(self, ended: StoredItem) -> StoredItem | None:
         """Return the merged change that closed it. What was closed for another reason was not fixed by it."""
         is_done = ended.state == "closed" and ended.state_reason in (None, "completed")
-        return load_fix(self._store, ended.item_id) if is_done and ended.kind == "issue" else None
+        return load_fix(self._store, ended.id) if is_done and ended.kind == "issue" else None
 
-    def _original(self, original: Ended, seen: set[int]) -> ReportRow | None:
+    def _original(self, original: StoredItem, seen: set[int]) -> ReportRow | None:
         """Return the end of a chain of duplicates; None for one that leads in a circle or whose end nobody knows."""
-        if original.item_id in seen or len(seen) > _LONGEST_CHAIN:
+        if original.id in seen or len(seen) > _LONGEST_CHAIN:
             return None
         row = self.row(original, seen)
         return row.original if row.state == "closed" and row.state_reason == "duplicate" else row
 
-    def _is_regression(self, ended: Ended, fix: Ended | None) -> bool:
+    def _is_regression(self, ended: StoredItem, fix: StoredItem | None) -> bool:
         """True when it was fixed before the item came."""
         came_at = self._subject.created_at
-        if fix is None or came_at is None or ended.closed_at is None or self._subject.kind != ended.kind:
+        if fix is None or came_at is None or ended.closed_ms is None or self._subject.kind != ended.kind:
             return False
-        return max(ended.closed_at, fix.merged_at or 0) < came_at
+        return max(ended.closed_ms, fix.merged_ms or 0) < came_at
 
-    def _plain_row(self, ended: Ended) -> ReportRow:
+    def _plain_row(self, ended: StoredItem) -> ReportRow:
         ref = shown_ref(self._forge, ended.kind, ended.number)
         return ReportRow(ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind)
 
@@ -276,7 +276,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
     subject = load_subject(context.store, item_id)
-    head = load_head(context.store, item_id)
+    head = load_item(context.store, item_id)
     silent = TriageResult(
         key, item_id, subject.title, head.url, head.content_hash, "silent", "", head.author, head.state == "open"
     )
@@ -384,7 +384,7 @@ def _rank(
 
 def _as_then(context: TriageContext, match: Match) -> Match:
     """Return a match as it was at that time: open, where it ended later."""
-    ended = load_ended(context.store, match.hit.row.item_id)
+    ended = load_public_item(context.store, match.hit.row.item_id)
     if ended is None or not was_open(ended, context.as_of):
         return match
     return match._replace(hit=match.hit._replace(row=match.hit.row._replace(state="open", state_reason=None)))
@@ -431,18 +431,18 @@ def _rivals(context: TriageContext, subject: Subject, key: ItemKey, *, passed_ov
     return [
         one
         for one in found
-        if one.is_rival and one.change.item_id not in passed_over
-        and (one.change.created_at or 0, one.change.number) < (as_of, key.number)
+        if one.is_rival and one.change.id not in passed_over
+        and (one.change.created_ms or 0, one.change.number) < (as_of, key.number)
     ][:RIVALS]  # fmt: skip
 
 
 def _rival_row(context: TriageContext, one: Overlap) -> RivalRow:
     change = one.change
     if was_open(change, context.as_of):
-        change = change._replace(state="open", closed_at=None, merged_at=None)
+        change = change._replace(state="open", closed_ms=None, merged_ms=None)
     ref = shown_ref(context.project.name.forge, "change", change.number)
     row = ReportRow(ref, change.title, change.url or "", 0.0, change.state, None, "change")
-    ended = change.merged_at or change.closed_at
+    ended = change.ended_ms
     state = (
         "open" if change.state == "open" else f"{change.state} {(format_ms(ended) or '')[:10]}" if ended else "closed"
     )

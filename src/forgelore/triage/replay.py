@@ -15,9 +15,10 @@ from forgelore.compare.calibrate import build_sample, learn_boilerplate
 from forgelore.ports.progress import Watcher
 from forgelore.store.decisions import load_refused_pairs
 from forgelore.store.hits import load_subject
+from forgelore.store.item_lists import load_public_item
 from forgelore.store.items import load_ids
-from forgelore.store.links import Ended, load_ended
 from forgelore.store.triage import FiledItem, list_filed, load_newest_filed
+from forgelore.text.items import StoredItem
 from forgelore.triage.bot import SAMPLE, is_program
 from forgelore.triage.item import TriageContext, TriageResult, triage_item
 from forgelore.triage.outcomes import RIGHT, Aftermath, KnownDuplicates, ReportOutcome, judge_outcome
@@ -34,7 +35,7 @@ class ReplayedItem(NamedTuple):
     triaged: TriageResult
     outcome: ReportOutcome
     right: int | None = None  # the first listed item that people say it repeats, where there is one
-    originals: tuple[Ended, ...] = ()  # what it was marked as a duplicate of
+    originals: tuple[StoredItem, ...] = ()  # what it was marked as a duplicate of
     first_text: str = ""  # of the item that is named first, its beginning
 
     @property
@@ -135,7 +136,7 @@ class _Judge:
         listed = load_ids(context.store, context.project_id, [ItemKey(item.kind, each) for each in triaged.shown])
         matching = duplicates.matching(item.id, listed.values())
         right = next((key.number for key, item_id in listed.items() if item_id in matching), None)
-        originals = [load_ended(context.store, each) for each in sorted(duplicates.originals(item.id))]
+        originals = [load_public_item(context.store, each) for each in sorted(duplicates.originals(item.id))]
         known = tuple(one for one in originals if one is not None)
         after = Aftermath(
             item.state == "open", known, matching,

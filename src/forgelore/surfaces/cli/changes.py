@@ -11,7 +11,7 @@ from forgelore.surfaces.present.changes import OverlapData, present_overlaps, sa
 from forgelore.surfaces.present.text import clean, counted_noun, day, number, table, width
 
 if TYPE_CHECKING:
-    from forgelore.api import ChangeRow, OverlapAnswer
+    from forgelore.api import OverlapAnswer, StoredItem
 
 _MAX_LIMIT = 1_000
 _MAX_BYTES = 16_000_000  # of a diff
@@ -100,13 +100,13 @@ def _print_rest(context: Context, left: int) -> None:
         context.print("", context.style.dim(f"{number(left)} more with --limit"))
 
 
-def _cells(context: Context, answer: "OverlapAnswer", row: "ChangeRow") -> list[str]:
+def _cells(context: Context, answer: "OverlapAnswer", row: "StoredItem") -> list[str]:
     style, ended = context.style, day(row.merged_at or row.closed_at) if row.state != "open" else ""
     author = style.cyan(f"@{clean(row.author)}") if row.author else ""
     return [style.bold(answer.ref(row)), f"{row.state or ''} {ended}".strip(), author, clean(row.title)]
 
 
-def _head(context: Context, answer: "OverlapAnswer", row: "ChangeRow") -> str:
+def _head(context: Context, answer: "OverlapAnswer", row: "StoredItem") -> str:
     return "  ".join(filter(None, _cells(context, answer, row)))
 
 

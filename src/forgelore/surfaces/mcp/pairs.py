@@ -11,7 +11,7 @@ from forgelore.surfaces.present.text import day
 from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
-    from forgelore.api import ChangeRow, Overlap, OverlapAnswer, ReviewPair, ReviewQueue
+    from forgelore.api import Overlap, OverlapAnswer, ReviewPair, ReviewQueue, StoredItem
 
 
 class PossibleDuplicate(NamedTuple):
@@ -92,7 +92,7 @@ def answer_overlaps(found: "OverlapAnswer") -> ToolAnswer:
     return answer_rows("overlaps", lines, 0, len(lines), notes=found.warnings)
 
 
-def _describe_change(found: "OverlapAnswer", row: "ChangeRow") -> str:
+def _describe_change(found: "OverlapAnswer", row: "StoredItem") -> str:
     facts = (row.state, row.author and f"@{row.author}", day(row.merged_at or row.closed_at or row.created_at))
     return f"{found.ref(row)} ({', '.join(fact for fact in facts if fact)}) {one_line(row.title, TITLE_CHARS)}"
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.surfaces.present.text import format_ms
 
 if TYPE_CHECKING:
-    from forgelore.api import ChangeRow, Overlap, OverlapAnswer, OverlapFact
+    from forgelore.api import Overlap, OverlapAnswer, OverlapFact, StoredItem
 
 
 class ChangeData(NamedTuple):
@@ -70,9 +70,9 @@ def present_overlaps(answer: "OverlapAnswer") -> OverlapData:
     return OverlapData(answer.project, own, answer.total, answer.open_changes, answer.compared, groups)
 
 
-def _present_change(answer: "OverlapAnswer", row: "ChangeRow") -> ChangeData:
-    ended = format_ms(row.merged_at or row.closed_at)
-    return ChangeData(answer.ref(row), row.title, row.url, row.state, row.author, format_ms(row.created_at), ended)
+def _present_change(answer: "OverlapAnswer", row: "StoredItem") -> ChangeData:
+    ended = format_ms(row.ended_ms)
+    return ChangeData(answer.ref(row), row.title, row.url, row.state, row.author, format_ms(row.created_ms), ended)
 
 
 def _present_pair(answer: "OverlapAnswer", ref: str | None, one: "Overlap") -> OverlapPairData:
