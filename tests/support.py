@@ -373,6 +373,18 @@ def raised(kind, *, code: str | None = None, says: str = "", hint: str = ""):
     assert hint in error.hint
 
 
+def assert_unread(result: SyncResult, *, part: str = "", code: str = "", says: str = "", hint: str = ""):
+    """Expect that a sync went to its end and could not read something; returns what, of which there is only one where
+    no part is named.
+    """
+    assert result.status == "incomplete"
+    (found,) = [one for one in result.unread if part in ("", one.part)]
+    assert code in ("", found.code)
+    assert says in found.reason
+    assert hint in found.hint
+    return found
+
+
 class Elsewhere(ForgeServer):
     """A server that nobody should talk to; `requests` tells whether somebody did."""
 

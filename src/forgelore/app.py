@@ -284,10 +284,11 @@ class App:
         yield from self.forge(name).list_projects(name.path, deep=deep)
 
     def forge(
-        self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None
-    ) -> "Forge":
+        self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None,
+        max_wait_s: float | None = None,
+    ) -> "Forge":  # fmt: skip
         """Return the forge a project lives on, with the token that belongs to it. With `one_try_s` its requests are
-        tried once, for so many seconds.
+        tried once, for so many seconds. `max_wait_s`: how long a limit may be waited for; None: as the settings say.
         """
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
@@ -295,12 +296,12 @@ class App:
             raise InvalidValue(f"unsupported forge: {name.forge!r}", hint="upgrade forgelore")
         key = (name.host, one_try_s)
         if key not in self._forges:
-            self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, on_wait, one_try_s))
+            self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, one_try_s))
+        if one_try_s is None:
+            self._forges[key].let_wait(on_wait, self.config.max_wait_s if max_wait_s is None else max_wait_s)
         return self._forges[key]
 
-    def _connection(
-        self, name: ProjectName, on_wait: Callable[[float, str], None] | None, one_try_s: float | None
-    ) -> Connection:
+    def _connection(self, name: ProjectName, one_try_s: float | None) -> Connection:
         from forgelore.config import find_token, token_advice
         from forgelore.forges.rest import TokenAccess
         from forgelore.net.client import Client
@@ -311,10 +312,8 @@ class App:
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
         client = partial(
             Client, api_url, secret_headers=PROFILES[kind].token_headers(token) if token else None,
-            rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
-            ca_file=self.config.ca_file or None,
-            sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, on_wait=on_wait,
-            one_try_s=one_try_s,
+            rate=self.config.requests_per_second, ca_file=self.config.ca_file or None,
+            sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, one_try_s=one_try_s,
         )  # fmt: skip
         return Connection(host, graphql_url, access, client, self.config.sync_window_days)
 

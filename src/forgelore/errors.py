@@ -6,6 +6,7 @@
       AuthError                       4   the user: tokens
       NotFound                        5   the user: a name
       ForgeError                      6   the forge or the network
+        Incomplete                    6   ... a sync that could not read everything: the next one goes on
         LostPage                      6   ... an answer that stayed unreadable
           OddValueError               6   ... one value in it: a time, an address
         LostWrite                     6   ... a comment that was sent and never answered: it may be there
@@ -17,6 +18,7 @@
         StateMoved                    6   ... another runner was faster
         StateRefused                  6   ... a rule of the repository forbids the push
       RateLimited                     7   time
+        EndpointDown                  6   ... what keeps failing is not asked for a minute
       StoreError                      8   the machine: disk, file
         NewerStore                    8   ... a file of a newer program
         CorruptStore                  8   ... a file that is damaged
@@ -91,6 +93,12 @@ class ForgeError(LoreError):
     exit_code = 6
 
 
+class Incomplete(ForgeError):
+    """A sync read what it could; some lists or single items are missing, and are named."""
+
+    code = "incomplete"
+
+
 class LostPage(ForgeError):
     """The forge kept sending something that is not the answer: half a body, HTML, an unexpected shape."""
 
@@ -116,6 +124,13 @@ class RateLimited(LoreError):
     def __init__(self, message: str, *, hint: str = "", wait_s: float = 0) -> None:
         super().__init__(message, hint=hint)
         self.wait_s = wait_s
+
+
+class EndpointDown(RateLimited):
+    """What failed again and again just now is not asked for a minute: no request was sent."""
+
+    code = "forge"
+    exit_code = 6
 
 
 class StoreError(LoreError):

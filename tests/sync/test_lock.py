@@ -58,8 +58,8 @@ def test_the_second_of_two_syncs_is_refused(github):
 
 
 def test_the_lock_is_given_back_whatever_happens(github):
-    github.server.fail(path="/labels", status=400)
-    with pytest.raises(Exception, match="400"):
+    github.server.fail(path="/labels", status=401, body={"message": "Bad credentials"})
+    with pytest.raises(Exception, match="401"):
         github.sync()
     assert github.value("SELECT count(*) FROM locks") == 0
 

@@ -1,5 +1,6 @@
 """Fetching through the facade: a sync, an import or a replay of one project, and the update of its index."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -64,14 +65,14 @@ def name_on_forge(app: App, project: str | ProjectName) -> ProjectName:
 
 
 def sync(
-    app: App, project: str | ProjectName, *, full: bool, force: bool, kinds: Sequence[str], index: IndexParts,
-    watcher: Watcher | None,
+    app: App, project: str | ProjectName, *, full: bool, force: bool, wait: bool, kinds: Sequence[str],
+    index: IndexParts, watcher: Watcher | None,
 ) -> SyncedProject:  # fmt: skip
     """Fetch what is new and update the index. What came before a failure is kept, and can be found: what the index has
     to say of it is noted on the error.
     """
     name, watcher = name_on_forge(app, project), app.watch(watcher)
-    forge = app.forge(name, on_wait=watcher.waiting)
+    forge = app.forge(name, on_wait=watcher.waiting, max_wait_s=math.inf if wait else None)
     store = app.whole_store(create=True) if app.has_store else partial(app.whole_store, create=True)
     options = _options(app, [parse_kind(word) for word in kinds], full=full, force=force)
     try:

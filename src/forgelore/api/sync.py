@@ -33,16 +33,18 @@ class Sync:
         return list(self._app.names_to_sync(list(texts)))
 
     def run(
-        self, project: str | ProjectName, *, full: bool = False, force: bool = False, kinds: Sequence[str] = (),
-        index: "IndexParts" = "all", watcher: "Watcher | None" = None,
+        self, project: str | ProjectName, *, full: bool = False, force: bool = False, wait: bool = False,
+        kinds: Sequence[str] = (), index: "IndexParts" = "all", watcher: "Watcher | None" = None,
     ) -> "SyncedProject":  # fmt: skip
         """Fetch what is new of a project, or only some kinds of items, and update the index. The file is made when the
         forge has shown the project. `full` reads everything again; `force` takes over the lock of a sync that has gone
-        quiet.
+        quiet; `wait` waits for as long as it takes when the forge's quota is used up. What could not be read is in
+        `result.unread`, and the next sync reads it; RateLimited, ForgeError and the like are raised where nothing could
+        be read.
         """
         from forgelore.api.fetch import sync
 
-        return sync(self._app, project, full=full, force=force, kinds=kinds, index=index, watcher=watcher)
+        return sync(self._app, project, full=full, force=force, wait=wait, kinds=kinds, index=index, watcher=watcher)
 
     def refresh(
         self, project: str | None = None, *, known: bool = False, since: str | None = None, force: bool = False,

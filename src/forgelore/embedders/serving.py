@@ -41,7 +41,7 @@ from forgelore.net.model_server import (
     is_too_long,
     said_in,
 )
-from forgelore.net.policy import NextStep, Wait
+from forgelore.net.policy import NextStep, RetryRule, Wait
 from forgelore.ports.embedder import Embedder
 from forgelore.text.fence import storable
 from forgelore.text.refs import is_loopback
@@ -145,10 +145,10 @@ class EmbeddingClient(ModelClient):
         is_enough = answer.status >= 500 and isinstance(decision, Wait) and self._is_beyond_patience(decision)
         return "failed" if is_enough else decision
 
-    def _wait(self, decision: Wait) -> None:
+    def _wait(self, decision: Wait, manner: RetryRule | None = None) -> None:
         if self._is_beyond_patience(decision):
             raise EmbedderUnreachable(f"{self.host} does not answer: {decision.reason}")
-        super()._wait(decision)
+        super()._wait(decision, manner)
 
     def _is_beyond_patience(self, decision: Wait) -> bool:
         return not decision.is_limit and decision.seconds > self._patience.failure_s

@@ -8,7 +8,7 @@ members, releases) are read to their end each time; the others from five minutes
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -338,6 +338,15 @@ class MeteredForge:
 
     def requests_left(self) -> int | None:
         return self._client.requests_left
+
+    def let_wait(self, on_wait: Callable[[float, str], None] | None, max_wait_s: float) -> None:
+        self._client.on_wait, self._client.max_wait_s = on_wait, max_wait_s
+
+    def begin_run(self, down: Mapping[str, str]) -> None:
+        self._client.breaker.begin_run(down)
+
+    def down_endpoints(self) -> dict[str, str]:
+        return self._client.breaker.down()
 
     def server_ms(self) -> int | None:
         return self._client.server_ms

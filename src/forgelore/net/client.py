@@ -14,19 +14,24 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from forgelore.errors import ConfigError, ForgeError, InvalidValue, LostPage, RateLimited
+from forgelore.errors import ConfigError, EndpointDown, ForgeError, InvalidValue, LostPage, RateLimited
 from forgelore.net.policy import (
+    ANYWHERE,
     ONCE,
     OPTIONAL_TEXT,
     USUAL,
+    Breaker,
+    Budget,
     NextStep,
     Pace,
     Quota,
+    QuotaLeft,
     RetryRule,
     Wait,
     after_failure,
     decide,
     decide_graphql,
+    endpoint_of,
     may_have_happened,
     with_jitter,
 )
@@ -37,7 +42,7 @@ from forgelore.text.dates import parse_http_date
 from forgelore.text.refs import is_loopback, web_root
 from forgelore.version import __version__
 
-TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+TIMEOUT = httpx.Timeout(28.0, connect=15.0)  # twice silent, and an endpoint is known to be down within a minute
 
 
 def connect(headers: Mapping[str, str], ca_file: str | None, timeout: httpx.Timeout = TIMEOUT) -> httpx.Client:
@@ -72,6 +77,7 @@ MAX_REDIRECTS = 5
 MAX_LIMITS = 40
 MIN_TOKEN = 8  # shorter ones are words, and words may be said
 WRITES_PER_SECOND = 1.0  # https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+BUDGETS = {"core": "REST", "graphql": "GraphQL"}  # as GitHub calls them -> as people do
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -101,6 +107,7 @@ class Client:
     """
 
     max_limits = MAX_LIMITS  # of one request
+    remembers_trouble = True  # what keeps failing, or has no quota left, is not asked for a while
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], *, secret_headers: Mapping[str, str] | None = None,
@@ -119,16 +126,16 @@ class Client:
                 raise ConfigError(f"the token for {split.netloc} contains invalid characters", hint="copy it again")
         self.origin = (split.scheme, split.netloc)
         self.requests = 0
-        self.on_wait = on_wait
+        self.on_wait, self.max_wait_s = on_wait, max_wait_s if one_try_s is None else 0.0
+        self.breaker = Breaker(clock)
         self._base = base_url.rstrip("/")
         self._secrets = dict(secret_headers or {})
-        self._max_wait_s = max_wait_s if one_try_s is None else 0.0
         self._is_tried_once = one_try_s is not None
-        self._sleep, self._wall_clock, self._jitter = sleep, wall_clock, jitter
-        self._clock = clock
+        self._sleep, self._clock, self._wall_clock, self._jitter = sleep, clock, wall_clock, jitter
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
         self._quota = Quota()
+        self._budgets = {kind: Budget(name, clock=clock, sleep=sleep) for kind, name in BUDGETS.items()}
         self._write_tries = self._first_try()
         self._clock_skew_s: float | None = None
         timeout = TIMEOUT if one_try_s is None else httpx.Timeout(one_try_s)
@@ -152,6 +159,10 @@ class Client:
     def requests_left(self) -> int | None:
         """What the forge last said is left of the primary limit; None when it has not said or the window is over."""
         return self._quota.smallest(self._forge_s())
+
+    def open_quotas(self) -> list[QuotaLeft]:
+        """Return what the forge last said of each quota whose hour is not over."""
+        return self._quota.open_windows(self._forge_s())
 
     def _forge_s(self) -> float:
         return self._wall_clock() + (self._clock_skew_s or 0.0)
@@ -228,19 +239,90 @@ class Client:
         url = path if path.startswith("http") else self._base + path
         manner = manner._replace(attempts=1) if self._is_tried_once else manner
         tries = Tries(manner)
+        endpoint = endpoint_of(url.removeprefix(self._base), is_graphql=manner.is_graphql)
         while True:
+            self._await_quota(manner)
+            self._check_endpoint(endpoint, manner)
             try:
-                answer = self._exchange(method, url, **request)
-            except httpx.HTTPError as error:
-                decision = after_failure(tries.failures + 1, _describe(error), attempts=manner.attempts)
-                if not isinstance(decision, Wait):
-                    raise self._unreachable(error) from error
-            else:
-                decision = self._judge(answer, tries)
-                if not isinstance(decision, Wait):
-                    return answer
+                decision = self._try_once(method, url, endpoint, tries, request)
+            finally:
+                for name in (ANYWHERE, endpoint):
+                    self.breaker.end_try(name)
+            if isinstance(decision, HttpAnswer):
+                return decision
             self._count(tries, decision)
-            self._wait(decision)
+            self._wait(decision, manner)
+
+    def _try_once(
+        self, method: str, url: str, endpoint: str, tries: Tries, request: dict[str, Any]
+    ) -> HttpAnswer | Wait:
+        """Return the final answer, or how long to wait before the next try."""
+        began_at, manner = self._clock(), tries.manner
+        try:
+            answer = self._exchange(method, url, **request)
+        except httpx.HTTPError as error:
+            decision = after_failure(tries.failures + 1, _describe(error), attempts=manner.attempts)
+            place = ANYWHERE if isinstance(error, NEVER_SENT) else endpoint
+            is_down = self._note_failure(place, _describe(error), began_at, manner, url)
+            if is_down or not isinstance(decision, Wait):
+                raise self._unreachable(error) from error
+            return decision
+        decision = self._judge(answer, tries)
+        if isinstance(decision, Wait) and not decision.is_limit:
+            if not self._note_failure(endpoint, decision.reason, began_at, manner, url):
+                return decision
+            tries.failures = manner.attempts
+            decision = self._judge(answer, tries)  # which fails, in the words of a last try
+        elif answer.status < 500:
+            self.breaker.note_answer(endpoint)
+        return decision if isinstance(decision, Wait) else answer
+
+    def _check_endpoint(self, endpoint: str, manner: RetryRule) -> None:
+        """Refuse to ask what failed again and again just now: the wait would be in vain."""
+        if not self.remembers_trouble or manner.is_text:
+            return
+        for name in (ANYWHERE, endpoint):
+            if reason := self.breaker.why_not(name):
+                what = f"{self.host} cannot be reached" if name == ANYWHERE else f"{self.host}: {name} keeps failing"
+                raise EndpointDown(f"{what} ({reason})", hint="run the same command again later; nothing was lost")
+
+    def _note_failure(self, endpoint: str, reason: str, began_at: float, manner: RetryRule, url: str) -> bool:
+        """Count a failure; returns whether to give up now, because the endpoint is down or the question too heavy."""
+        if not self.remembers_trouble or manner.is_text:
+            return False
+        path = "" if endpoint == ANYWHERE else url.removeprefix(self._base).partition("?")[0]
+        if not self.breaker.note_failure(endpoint, path, reason, began_at):
+            return False
+        if manner.is_graphql and endpoint != ANYWHERE and self._answers_lightly(url):
+            self.breaker.note_answer(endpoint)
+        return True
+
+    def _answers_lightly(self, url: str) -> bool:
+        """Whether GraphQL answers the lightest question there is: then the one before was too heavy for it."""
+        headers = {"Content-Type": "application/json"}
+        try:
+            answer = self._exchange("POST", url, content=b'{"query":"{__typename}"}', headers=headers)
+        except httpx.HTTPError:
+            return False
+        return answer.status < 500 and _looks_complete(answer.body)
+
+    def _await_quota(self, manner: RetryRule) -> None:
+        """Wait until this request's quota is full again; raise RateLimited where that takes longer than allowed."""
+        budget = self._budget_of(manner)
+        if budget.left_s() > self.max_wait_s:
+            raise self._limited(budget.reason, budget.left_s())
+        budget.wait(lambda left: self.on_wait(left, budget.reason) if self.on_wait else None)
+
+    def _budget_of(self, manner: RetryRule) -> Budget:
+        return self._budgets["graphql" if manner.is_graphql else "core"]
+
+    def _limited(self, reason: str, seconds: float) -> RateLimited:
+        minutes = max(1, round(seconds / 60))
+        more = "" if self._secrets else " (a token raises the limit)"
+        return RateLimited(
+            f"{self.host}: {reason}, {minutes} min to go",
+            hint=f"nothing is lost: run the same command again in {minutes} min{more}", wait_s=seconds,
+        )  # fmt: skip
 
     def _judge(self, answer: HttpAnswer, tries: "Tries") -> NextStep:
         now_s, manner = self._forge_s(), tries.manner
@@ -274,7 +356,7 @@ class Client:
         """A forge that asked for a pause gets it before anybody looks what became of a write."""
         asked = decide(answer.status, answer.headers, answer.body, attempt=1, now_s=self._forge_s())
         if isinstance(asked, Wait) and asked.is_limit:
-            self._pace.pause(min(asked.seconds, self._max_wait_s))
+            self._pace.pause(min(asked.seconds, self.max_wait_s))
 
     def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         """One round trip, redirects followed with method and body, on the same origin only."""
@@ -352,14 +434,18 @@ class Client:
     def _no_address(self) -> ForgeError:
         return ForgeError(f"{self.host} redirects to an invalid address", hint="run the same command again")
 
-    def _wait(self, decision: Wait) -> None:
-        if decision.is_limit and decision.seconds > self._max_wait_s:
-            minutes = round(decision.seconds / 60)
-            raise RateLimited(
-                f"{self.host}: {decision.reason}, {minutes} min to go",
-                hint=f"nothing is lost: run the same command again in {minutes} min (a token raises the limit)",
-                wait_s=decision.seconds,
-            )
+    def _wait(self, decision: Wait, manner: RetryRule | None = None) -> None:
+        """Sit a wait out; for a used-up quota, and for what takes longer than allowed, the next request of its kind
+        does. `manner` None: it was a write, which nobody repeats.
+        """
+        is_too_long = decision.is_limit and decision.seconds > self.max_wait_s
+        if manner is not None and self.remembers_trouble and (decision.is_quota or is_too_long):
+            for budget in [self._budget_of(manner)] if decision.is_quota else self._budgets.values():
+                words = f"the quota for {budget.name} is used up" if decision.is_quota else decision.reason
+                budget.close_for(with_jitter(decision, self._jitter()).seconds, words)
+            return
+        if is_too_long:
+            raise self._limited(decision.reason, decision.seconds)
         if decision.is_limit:
             self._pace.pause(decision.seconds)
         decision = with_jitter(decision, self._jitter())

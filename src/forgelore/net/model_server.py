@@ -45,6 +45,8 @@ class HttpOptions(NamedTuple):
 class ModelClient(Client):
     """The one HTTP client, with the differences above. `answer_s`: how long it may be silent."""
 
+    remembers_trouble = False  # who asks a model decides by itself how patient to be
+
     def __init__(self, url: str, options: HttpOptions, *, answer_s: float, max_wait_s: float, key: str) -> None:
         self.is_local = is_loopback(urlsplit(url).netloc)
         super().__init__(

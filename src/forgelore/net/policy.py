@@ -17,7 +17,14 @@
 A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
 back. Each is a little longer, by chance (`with_jitter`). https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 
-How fast requests may leave, how often one may be tried, and how many the forge said are left.
+How fast requests may leave, how often one may be tried, how many the forge said are left, and which endpoints are down:
+
+    working   every failure in a row is counted, over all threads; an answer starts the count anew
+    down      after FAILURES in a row that lasted DECIDED_S, or two that lasted SLOWLY_S: nobody asks for PAUSE_S, then
+              one request tries. It works again, or is down for another PAUSE_S
+
+An endpoint is a path with its numbers taken out, or GraphQL; ANYWHERE is a server that cannot be reached at all. One
+item that always fails is not taken for all of them: where a path had a number, two such paths must have failed.
 """
 
 import math
@@ -31,6 +38,7 @@ from forgelore.text.dates import parse_http_date
 ATTEMPTS = 6
 SECONDARY_S = 60.0
 MAX_JITTER_S = 10.0
+QUOTA = "rate limit"
 _TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
@@ -38,6 +46,11 @@ class Wait(NamedTuple):
     seconds: float
     reason: str
     is_limit: bool = False  # a limit is the forge's wish and does not count as a failed attempt
+
+    @property
+    def is_quota(self) -> bool:
+        """True when the requests of an hour are used up, of REST or of GraphQL; other limits hold for everything."""
+        return self.reason == QUOTA
 
 
 NextStep = Wait | Literal["accepted", "failed"]
@@ -73,7 +86,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt:
     if headers.get("x-ratelimit-remaining") == "0" or headers.get("ratelimit-remaining") == "0":
         reset = _seconds(headers.get("x-ratelimit-reset") or headers.get("ratelimit-reset"))
         if reset is not None:
-            return Wait(max(reset - now_s, 0.0) + 1.0, "rate limit", is_limit=True)
+            return Wait(max(reset - now_s, 0.0) + 1.0, QUOTA, is_limit=True)
     if b"secondary rate limit" in body or b"abuse detection" in body or b"rate limit exceeded" in body:
         return Wait(SECONDARY_S * 2 ** min(attempt - 1, 4), "secondary rate limit", is_limit=True)
     if status == 429:
@@ -118,7 +131,7 @@ def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: 
         return None
     reset = _seconds(headers.get("x-ratelimit-reset"))
     if headers.get("x-ratelimit-remaining") == "0" and reset is not None:
-        return Wait(max(reset - now_s, 0.0) + 1.0, "rate limit", is_limit=True)
+        return Wait(max(reset - now_s, 0.0) + 1.0, QUOTA, is_limit=True)
     return Wait(SECONDARY_S * 2 ** min(attempt - 1, 4), "secondary rate limit", is_limit=True)
 
 
@@ -220,11 +233,20 @@ class Tries:
         self.failures += not decision.is_limit
 
 
+class QuotaLeft(NamedTuple):
+    """What the forge last said of a quota: requests left of `limit` (None: it did not say) until `reset_s`."""
+
+    name: str
+    left: int
+    limit: int | None
+    reset_s: int
+
+
 class Quota:
     """What the forge last said is left, by resource. Answers of one window overtake each other: the least counts."""
 
     def __init__(self) -> None:
-        self._left: dict[str, tuple[int, int]] = {}  # resource -> (end of its window, requests left in it)
+        self._left: dict[str, QuotaLeft] = {}
 
     def note(self, headers: Mapping[str, str]) -> None:
         left = _number(headers.get("x-ratelimit-remaining") or headers.get("ratelimit-remaining"))
@@ -232,12 +254,139 @@ class Quota:
         name = headers.get("x-ratelimit-resource", "")
         if left is None or name not in PRIMARY:
             return
-        known_s, known = self._left.get(name, (0, left))
-        self._left[name] = (reset_s, min(left, known) if known_s == reset_s else left)
+        limit = _number(headers.get("x-ratelimit-limit") or headers.get("ratelimit-limit"))
+        known = self._left.get(name)
+        least = min(left, known.left) if known and known.reset_s == reset_s else left
+        self._left[name] = QuotaLeft(name, least, limit, reset_s)
+
+    def open_windows(self, now_s: float) -> list[QuotaLeft]:
+        """Return the quotas whose hour is not over."""
+        return [one for one in self._left.values() if not 0 < one.reset_s <= now_s]
 
     def smallest(self, now_s: float) -> int | None:
         """Return the least of what is left in the windows that are still open; None when nothing is known."""
-        return min((left for reset_s, left in self._left.values() if not 0 < reset_s <= now_s), default=None)
+        return min((one.left for one in self.open_windows(now_s)), default=None)
+
+
+class Budget:
+    """A quota that may be used up: until it is full again nobody asks. One thread waits for all, and says so once."""
+
+    def __init__(self, name: str, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        self.name, self.reason = name, ""
+        self._clock, self._sleep = clock, sleep
+        self._until = -math.inf
+        self._guard = threading.Lock()
+
+    def left_s(self) -> float:
+        return max(0.0, self._until - self._clock())
+
+    def close_for(self, seconds: float, reason: str) -> None:
+        self.reason = reason
+        self._until = max(self._until, self._clock() + seconds)
+
+    def wait(self, tell: Callable[[float], None]) -> None:
+        with self._guard:
+            while (left := self.left_s()) > 0:
+                tell(left)
+                self._sleep(left)
+
+
+ANYWHERE = ""
+FAILURES = 4
+DECIDED_S, SLOWLY_S, UNREACHABLE_S = (
+    10.0,
+    40.0,
+    30.0,
+)  # the last: a network that is away for half a minute may come back
+PAUSE_S = 60.0
+_NUMBERS = re.compile(r"(?<=/)\d+(?=/|$)")
+
+
+def endpoint_of(path: str, *, is_graphql: bool) -> str:
+    """`/repos/acme/web/issues/12/comments?page=2` -> `/repos/acme/web/issues/N/comments`."""
+    return "GraphQL" if is_graphql else _NUMBERS.sub("N", path.partition("?")[0])
+
+
+class _Row(NamedTuple):
+    """Failures in a row. `has_trier`: the pause is over, and one request tries for all."""
+
+    failures: int
+    began_at: float
+    reason: str
+    paths: frozenset[str] = frozenset()
+    is_down: bool = False
+    pause_ends_at: float = -math.inf
+    has_trier: bool = False
+
+
+class Breaker:
+    """Which endpoints of a server are down. Threads share it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._rows: dict[str, _Row] = {}
+        self._changed = threading.Condition()
+
+    def why_not(self, endpoint: str) -> str:
+        """Return why this endpoint must not be asked now, "" when it may. When its pause is over, one may try, and says
+        so with `end_try`; the others wait here for what comes of it.
+        """
+        with self._changed:
+            while (row := self._rows.get(endpoint)) is not None and row.is_down:
+                if row.has_trier:
+                    self._changed.wait()
+                elif self._clock() < row.pause_ends_at:
+                    return row.reason
+                else:
+                    self._rows[endpoint] = row._replace(has_trier=True)
+                    return ""
+            return ""
+
+    def end_try(self, endpoint: str) -> None:
+        """Give the turn back, whatever came of it."""
+        if self._rows:
+            with self._changed:
+                if row := self._rows.get(endpoint):
+                    self._rows[endpoint] = row._replace(has_trier=False)
+                self._changed.notify_all()
+
+    def note_failure(self, endpoint: str, path: str, reason: str, began_at: float) -> bool:
+        """Count a failure of a request that began then; returns whether the endpoint now counts as down."""
+        with self._changed:
+            now = self._clock()
+            row = self._rows.get(endpoint) or _Row(0, began_at, reason)
+            failures, lasted = row.failures + 1, now - row.began_at
+            patience = UNREACHABLE_S if endpoint == ANYWHERE else DECIDED_S
+            paths = frozenset([*row.paths, path][-2:])
+            is_many = len(paths) > 1 or not _NUMBERS.search(path)
+            is_over = is_many and (
+                (failures >= FAILURES and lasted >= patience) or (failures > 1 and lasted >= SLOWLY_S)
+            )
+            is_down = row.is_down or is_over
+            self._rows[endpoint] = _Row(
+                failures, row.began_at, reason, paths, is_down, now + PAUSE_S, row.has_trier
+            )  # fmt: skip
+            return is_down
+
+    def note_answer(self, endpoint: str) -> None:
+        if self._rows:
+            with self._changed:
+                self._rows.pop(endpoint, None)
+                self._rows.pop(ANYWHERE, None)
+                self._changed.notify_all()
+
+    def down(self) -> dict[str, str]:
+        """Return endpoint -> reason of those that are down."""
+        with self._changed:
+            return {endpoint: row.reason for endpoint, row in self._rows.items() if row.is_down}
+
+    def begin_run(self, down: Mapping[str, str]) -> None:
+        """Begin with what an earlier run found: one request tries each of these endpoints, once."""
+        now = self._clock()
+        with self._changed:
+            known = {**down, **{endpoint: row.reason for endpoint, row in self._rows.items() if row.is_down}}
+            self._rows = {endpoint: _Row(FAILURES, now, reason, is_down=True) for endpoint, reason in known.items()}
+            self._changed.notify_all()
 
 
 def _number(text: str | None) -> int | None:

@@ -3,7 +3,7 @@
 A forge hands out *pages*: everything one answer said, plus where the next page begins. Sync saves it with its cursor.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -247,7 +247,9 @@ class ForgeComments(Protocol):
 
 
 class ForgeMeter(Protocol):
-    """What reading costs: requests made, left and still needed."""
+    """What reading costs: requests made, left and still needed; and what cannot be asked at the moment."""
+
+    host: str
 
     def cost(self, missing: dict[Kind, int], notes: int) -> int:
         """Return about how many requests it takes to fetch that many items and notes."""
@@ -257,6 +259,18 @@ class ForgeMeter(Protocol):
 
     def requests_left(self) -> int | None:
         """Return how many requests the forge said are left in this window (the scarcest kind); None when unknown."""
+        ...
+
+    def let_wait(self, on_wait: Callable[[float, str], None] | None, max_wait_s: float) -> None:
+        """Say who is told of waits, and how long a limit may be waited for."""
+        ...
+
+    def begin_run(self, down: Mapping[str, str]) -> None:
+        """Begin with the endpoints that were down when somebody last asked: each is tried once before it counts."""
+        ...
+
+    def down_endpoints(self) -> dict[str, str]:
+        """Return endpoint -> reason of what keeps failing now."""
         ...
 
 

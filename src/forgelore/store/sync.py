@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import uuid
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from forgelore.errors import Locked
@@ -90,6 +91,22 @@ def finish_run(
     store.run(sql, now_ms, status, error_code, error, *counts, run_id)
 
 
+MEMORY_MS = 3_600_000  # how long an endpoint that was down is tried with less patience
+
+
+def save_down_endpoints(store: Store, host: str, down: Mapping[str, str], now_ms: int) -> None:
+    """Remember endpoint -> reason of what keeps failing on a host, and nothing else of it."""
+    store.run("DELETE FROM down_endpoints WHERE host = ?", host)
+    sql = "INSERT INTO down_endpoints (host, endpoint, reason, failed_at) VALUES (?, ?, ?, ?)"
+    store.run_many(sql, [(host, endpoint, reason[:300], now_ms) for endpoint, reason in down.items()])
+
+
+def load_down_endpoints(store: Store, host: str, now_ms: int) -> dict[str, str]:
+    """Return endpoint -> reason of what kept failing within the last hour."""
+    sql = "SELECT endpoint, reason FROM down_endpoints WHERE host = ? AND failed_at > ?"
+    return dict(store.rows(sql, host, now_ms - MEMORY_MS))
+
+
 class Lock:
     """A held lock row. `confirm` inside each write transaction proves that nobody took it over."""
 
@@ -169,7 +186,9 @@ class ListPosition(NamedTuple):
 
 
 class SyncRun(NamedTuple):
-    """One sync, ingest or import of a project. `status`: running, succeeded, failed or interrupted."""
+    """One sync, ingest or import of a project. `status`: running, succeeded, incomplete, failed or interrupted.
+    `unread`: what an incomplete one could not read, each with its reason.
+    """
 
     command: str
     started_at: int
@@ -179,6 +198,7 @@ class SyncRun(NamedTuple):
     requests: int
     rows_written: int
     warnings: list[str]
+    unread: list[str]
 
 
 class LockHolder(NamedTuple):
@@ -214,14 +234,19 @@ def has_cursors(store: Store, project_id: int) -> bool:
 def load_runs(store: Store, project_id: int, limit: int) -> list[SyncRun]:
     """Return the last runs, newest first."""
     sql = f"""
-        SELECT {", ".join(SyncRun._fields[:-1])}, summary
+        SELECT {", ".join(SyncRun._fields[:-2])}, summary
         FROM sync_runs
         WHERE project_id = ?
         ORDER BY id DESC
         LIMIT ?
     """
     rows = store.rows(sql, project_id, limit)
-    return [SyncRun._make((*row[:-1], json.loads(row[-1] or "{}").get("warnings", []))) for row in rows]
+    found = []
+    for *row, text in rows:
+        summary = json.loads(text or "{}")
+        unread = [f"{one['title']}: {one['reason']}" for one in summary.get("unread", [])]
+        found.append(SyncRun._make((*row, summary.get("warnings", []), unread)))
+    return found
 
 
 def was_interrupted(store: Store, project_id: int) -> bool:

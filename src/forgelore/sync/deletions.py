@@ -11,14 +11,14 @@ deletion: confidential items are never buried, and when too much seems gone at o
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.errors import LoreError
+from forgelore.errors import LoreError, RateLimited
 from forgelore.model import Cursor, ItemKey, Kind, Project
 from forgelore.ports.forge import ForgeReader, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync import load_cursor, save_cursor
-from forgelore.sync.jobs import SyncContext, ends_the_run
-from forgelore.sync.pages import KnownStore, is_switched_off, job_key, parse_job_key
+from forgelore.sync.jobs import SyncContext
+from forgelore.sync.pages import KnownStore, ends_the_run, is_switched_off, job_key, parse_job_key
 from forgelore.words import JobKind
 
 # (more than so many, and more than this share of all): that is a lost permission rather than somebody tidying up
@@ -136,6 +136,8 @@ def _seem_gone(context: SyncContext, forge: ForgeReader) -> list[tuple[Job, Seco
         except LoreError as error:
             if ends_the_run(error):
                 raise
+            if isinstance(error, RateLimited):
+                break  # nobody may ask now: the other looks wait as they are
             with store.transaction():
                 fail_job(store, project_id, job, error.message, now())
             continue

@@ -11,7 +11,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited, Stopped
+from forgelore.errors import LoreError, NotFound, RateLimited, Stopped
 from forgelore.model import ItemKey, Project
 from forgelore.ports.forge import ForgeReader, MissingPart, Page
 from forgelore.ports.progress import Progress, Watcher
@@ -27,7 +27,7 @@ from forgelore.store.jobs import (
     ready_jobs,
 )
 from forgelore.store.sync import Lock
-from forgelore.sync.pages import PageSaver, is_switched_off, parse_job_key
+from forgelore.sync.pages import PageSaver, ends_the_run, is_switched_off, parse_job_key
 from forgelore.text.patches import read_diff
 from forgelore.words import JobKind
 
@@ -98,15 +98,21 @@ def work_off(
     split: Callable[[list[ItemKey]], Iterable[list[ItemKey]]],
     fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
-) -> None:
-    """Do all jobs of a kind whose time has come, in the batches that `split` makes of them."""
+) -> LoreError | None:
+    """Do all jobs of a kind whose time has come, in the batches that `split` makes of them. Where the forge lets nobody
+    go on (a limit, an endpoint that is down), the rest stays in the queue as it is, and that error is returned.
+    """
     running: dict[Future[Page], list[Job]] = {}
+    stopped: list[LoreError] = []
     for batch in _batches(context, kind, split):
         running[context.pool.submit(fetch, _keys(batch))] = batch
         if len(running) >= 2 * context.workers:
-            _collect(context, kind, running, fetch, finished)
+            stopped += _collect(context, kind, running, fetch, finished)
+        if stopped:
+            break
     while running:
-        _collect(context, kind, running, fetch, finished)
+        stopped += _collect(context, kind, running, fetch, finished)
+    return stopped[0] if stopped else None
 
 
 MAX_DIFF = 400_000  # characters of a diff: whoever writes more has no rival by lines
@@ -118,14 +124,6 @@ def fetch_lines(forge: ForgeReader, project: Project, keys: list[ItemKey]) -> Pa
     """
     diffs = {key: forge.fetch_diff(project, key, max_chars=MAX_DIFF) for key in keys}
     return Page(lines={key: read_diff(diff or "") for key, diff in diffs.items()})
-
-
-def ends_the_run(error: LoreError) -> bool:
-    """True for a rejected token, a limit, a lost lock: what comes after would meet the same.
-
-    One thing that is refused is not: the others may still be shown.
-    """
-    return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
 
 
 def _batches(
@@ -153,9 +151,12 @@ def _keys(jobs: list[Job]) -> list[ItemKey]:
 def _collect(
     context: SyncContext, kind: JobKind, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
-) -> None:  # fmt: skip
-    """Save what has arrived, all of it in one transaction; wait for the first if nothing has."""
+) -> list[LoreError]:  # fmt: skip
+    """Save what has arrived, all of it in one transaction; wait for the first if nothing has. Returns what lets nobody
+    go on.
+    """
     arrived: list[tuple[Page, list[Job]]] = []
+    stopped: list[LoreError] = []
     for future in _arrived(context, running):
         jobs = running.pop(future)
         try:
@@ -163,6 +164,9 @@ def _collect(
         except LoreError as error:
             if ends_the_run(error):
                 raise
+            if isinstance(error, RateLimited):
+                stopped.append(error)  # nobody asked: these jobs wait as before
+                continue
             if len(jobs) == 1:
                 _failed(context, jobs[0], error)
                 continue
@@ -177,6 +181,7 @@ def _collect(
                     _settle(context, job, page.missing.get(parse_job_key(job.key)))
             finished(sum(len(jobs) for _, jobs in arrived))
             context.lock.confirm(context.now())
+    return stopped
 
 
 def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None:

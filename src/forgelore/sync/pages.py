@@ -2,7 +2,8 @@
 
 Lists are fetched side by side, a thread for each, or in turn; the caller's thread takes what arrives and saves rows,
 follow-up jobs and cursor in one transaction. A policy says what is kept and when to stop: `sync` keeps everything and
-reads to the end. A list that this reader may not see is remembered and the others go on; any other error ends the loop.
+reads to the end. A list that this reader may not see, or that fails, is remembered and the others go on; only what
+would meet them all ends the loop: a rejected token, a lost lock, a store that cannot be read.
 Adapters ask what is stored already: `KnownStore` answers.
 """
 
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from msgspec import Struct, field
 
-from forgelore.errors import AuthError, LoreError, NotFound, RateLimited, Stopped
+from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited, Stopped, StoreError
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project
 from forgelore.ports.forge import ForgeReader, Page, Resource
 from forgelore.ports.progress import Watcher
@@ -293,11 +294,14 @@ def _wait_for(threads: list[threading.Thread], handed: "Queue[Any]", patience_s:
 
 
 class ListsRead(Struct):
-    """What was read. `stopped`: why reading ended before the end."""
+    """What was read. `failed`: lists that ended with an error of the forge, or with its limit; the next reading goes on
+    where they stopped. `stopped`: why reading ended before the end.
+    """
 
     pages: int = 0
     read: set[str] = field(default_factory=set)  # names of lists that were shown
     refused: dict[Resource, LoreError] = field(default_factory=dict)
+    failed: dict[Resource, LoreError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     stopped: str = ""
 
@@ -339,9 +343,9 @@ class PageLoop:
         if isinstance(page, RateLimited) and policy.is_stopped_by_limits:
             return page.message
         if page is not None:
-            if not is_refusal(page):
+            if not isinstance(page, LoreError) or ends_the_run(page):
                 raise page
-            self.result.refused[resource] = page
+            (self.result.refused if is_refusal(page) else self.result.failed)[resource] = page
         self._watcher.done(resource.name)
         return ""
 
@@ -373,6 +377,14 @@ def are_complete(store: Store, project_id: int, resources: Iterable[Resource]) -
 def is_refusal(error: BaseException) -> TypeGuard[LoreError]:
     """True when one thing is not for this reader, or not there; with a rejected token nothing is."""
     return not error.is_rejected if isinstance(error, AuthError) else isinstance(error, NotFound)
+
+
+def ends_the_run(error: LoreError) -> bool:
+    """True for a rejected token, a lost lock, a store that fails: what comes after would meet the same.
+
+    One thing that is refused or fails is not: the others may still be shown.
+    """
+    return error.is_rejected if isinstance(error, AuthError) else isinstance(error, Locked | StoreError)
 
 
 class KnownStore:

@@ -2,6 +2,10 @@
 
     project -> lock -> lists side by side -> comments -> jobs (threads, details) -> totals -> unlock
 
+Lists, threads and details are independent: where one of them fails, or its quota is used up, the others go on, the run
+is "incomplete" and says what is missing, and the next one reads it. Comments alone wait for their items: without these,
+each would ask for its item by itself.
+
 Network threads fetch; this thread alone writes. A page and its cursor share a transaction, so a crash repeats a page
 and loses none. Work that hangs on an item (its threads, its files) is queued in the same transaction, so that a crash
 forgets none of it either.
@@ -10,11 +14,11 @@ forgets none of it either.
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, Stopped, format_error
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, Stopped, format_error
 from forgelore.model import Project, ProjectName
 from forgelore.ports.forge import Forge, Resource
 from forgelore.ports.progress import Watcher
@@ -24,7 +28,14 @@ from forgelore.store.database import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, count_waiting, load_reasons, queue_jobs
 from forgelore.store.projects import StoredProject, find_project, save_project
-from forgelore.store.sync import acquire_lock, finish_run, reset_cursors, start_run
+from forgelore.store.sync import (
+    acquire_lock,
+    finish_run,
+    load_down_endpoints,
+    reset_cursors,
+    save_down_endpoints,
+    start_run,
+)
 from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, beating, fetch_lines, noting_progress, work_off
 from forgelore.sync.pages import KnownStore, PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
@@ -49,10 +60,25 @@ class SyncOptions(Struct, frozen=True):
     since: int | None = None
 
 
+class UnreadPart(NamedTuple):
+    """A list, or a kind of single items, that could not be read to its end: the forge's reason, what to do, and when to
+    come back where a quota is used up. `code` is that of the error.
+    """
+
+    part: str
+    title: str
+    code: str
+    reason: str
+    hint: str
+    retry_at: int | None = None
+
+
 class SyncResult(Struct):
-    """What a sync did, for people and programs."""
+    """What a sync did, for people and programs. `unread`: what could not be read this time; the next sync reads it."""
 
     project: str
+    status: Literal["complete", "incomplete"] = "complete"
+    unread: list[UnreadPart] = field(default_factory=list)
     written: dict[str, int] = field(default_factory=dict)
     requests: int = 0
     rows_written: int = 0
@@ -92,6 +118,7 @@ def sync_project(
     error: BaseException | None = None
     try:
         with beating(lock, now_ms):
+            forge.begin_run(load_down_endpoints(store, forge.host, now_ms()))
             sync.run()
     except BaseException as caught:
         error = caught
@@ -156,7 +183,7 @@ class _Sync:
                 compare_anew(self.context, {kind for resource in resources for kind in resource.lists})
         totals = self._totals_for_people(resources)
         for stage in sorted({resource.stage for resource in resources}):
-            self._read([resource for resource in resources if resource.stage == stage], totals)
+            self._read([r for r in resources if r.stage == stage and not self._holds_back(r)], totals)
             self._check_something_was_read(resources)
         self._work_off_all()
         if not wanted:
@@ -185,7 +212,7 @@ class _Sync:
         is_known = are_complete(self.store, self.project_id, [resource for resource in resources if resource.lists])
         try:
             return {} if is_known else self.forge.counts(self.project)
-        except (ForgeError, AuthError, NotFound):
+        except (ForgeError, AuthError, NotFound, RateLimited):
             return {}  # only the time left is lost; the lists will say what they think of the token
 
     def _read(self, resources: list[Resource], totals: Totals) -> None:
@@ -199,16 +226,46 @@ class _Sync:
         self.pages.read(resources, expected)
         refused = {r: e for r, e in self.refused.items() if r in resources}
         self.result.warnings += [f"{r.title}: {e.message} ({e.hint})" for r, e in refused.items()]
+        for resource, error in self.failed.items():
+            if resource in resources:
+                self._note_unread(resource.name, resource.title, error)
+
+    def _note_unread(self, part: str, title: str, error: LoreError, reason: str = "") -> None:
+        """Remember what could not be read; a forge is given until its quota is full again."""
+        wait_s = getattr(error, "wait_s", 0)
+        retry_at = self.now() + int(wait_s * 1000) if wait_s else None
+        self.result.unread.append(UnreadPart(part, title, error.code, reason or error.message, error.hint, retry_at))
+
+    def _holds_back(self, resource: Resource) -> bool:
+        """Whether a list must wait because its items were never read to their end, and are not now: each of its rows
+        would ask for its item by itself.
+        """
+        for parent, error in self.failed.items():
+            is_above = parent.stage < resource.stage and set(parent.lists) & set(resource.kinds)
+            if is_above and not are_complete(self.store, self.project_id, [parent]):
+                self._note_unread(resource.name, resource.title, error, f"waiting for {parent.title}")
+                return True
+        return False
 
     @property
     def refused(self) -> dict[Resource, LoreError]:
         """The lists that this reader may not see."""
         return self.pages.result.refused
 
+    @property
+    def failed(self) -> dict[Resource, LoreError]:
+        """The lists that ended with an error, or with a limit."""
+        return self.pages.result.failed
+
     def _check_something_was_read(self, resources: list[Resource]) -> None:
-        """One list that is refused is a warning. When no list of items is shown at all, there is nothing to sync."""
-        lists = [resource for resource in resources if resource.lists] or resources
-        if self.refused and not self.pages.result.read & {resource.name for resource in lists}:
+        """One list that is refused is a warning. When no list of items is shown at all, there is nothing to sync; nor
+        is there when not a single page came.
+        """
+        lists = {resource.name for resource in resources if resource.lists} or {r.name for r in resources}
+        if self.failed:
+            if not self.pages.result.pages:
+                raise min(self.failed.values(), key=lambda error: isinstance(error, RateLimited))
+        elif self.refused and not self.pages.result.read & lists:
             raise next(iter(self.refused.values()))
 
     def _work_off_all(self) -> None:
@@ -227,18 +284,23 @@ class _Sync:
 
     def _work_off(self, kind: JobKind) -> None:
         waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
-        if not waiting:
+        if not waiting or any(one.part == kind for one in self.result.unread):
             return
         self.watcher.begin(kind, JOB_TITLES[kind], waiting)
         fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
         if kind == JobKind.LINES:
             fetch = partial(fetch_lines, self.forge, self.project)
         split = partial(self.forge.batches, kind, known=self.known)
-        work_off(self.context, kind, split, fetch, partial(self.watcher.saved, kind))
+        saved = partial(self.watcher.saved, kind)
+        stopped = work_off(self.context, kind, split, fetch, saved)
         self.watcher.done(kind)
+        if stopped is not None:
+            self._note_unread(kind, JOB_TITLES[kind], stopped)
 
     def _queue_recounts(self) -> None:
         """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
+        if any(one.part in ("comments", "review_comments") for one in self.result.unread):
+            return  # the rest of the stream brings them, at a hundredth of the requests
         if profile_of(self.forge.name).has_comment_stream and (self.result.written or self.known.was_interrupted()):
             self._queue(JobKind.THREADS, self.known.miscounted())
 
@@ -264,22 +326,25 @@ class _Sync:
         try:
             totals = self._totals()
             self.result.warnings += compare_totals(self.context, self.forge, totals)
-        except ForgeError as error:
+        except (ForgeError, RateLimited) as error:
             self.result.warnings.append(f"the next sync checks for deletions: {format_error(error)}")
-        self.result.deleted, warnings = look_again(self.context, self.forge)
-        self.result.warnings += warnings
+        try:
+            self.result.deleted, warnings = look_again(self.context, self.forge)
+            self.result.warnings += warnings
+        except (ForgeError, RateLimited) as error:
+            self.result.warnings.append(f"the next sync looks at what seems deleted: {format_error(error)}")
         self._work_off_all()
         remember_totals(self.context, totals)
 
     def _totals(self) -> Totals:
-        """Return the forge's totals of what this reader may list: the rest cannot be compared."""
+        """Return the forge's totals of what was listed for this reader: the rest cannot be compared."""
         try:
             totals = self.forge.counts(self.project)
         except (AuthError, NotFound) as error:
             if not is_refusal(error):
                 raise
             return {}
-        unread = {kind for resource in self.refused for kind in resource.lists}
+        unread = {kind for resource in (*self.refused, *self.failed) for kind in resource.lists}
         return {kind: total for kind, total in totals.items() if kind not in unread}
 
     def _missing_parts(self) -> list[str]:
@@ -305,15 +370,18 @@ class _Sync:
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
             result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
+        result.status = "incomplete" if result.unread else "complete"
         status = (
-            "succeeded"
+            ("incomplete" if result.unread else "succeeded")
             if error is None
             else "interrupted"
             if isinstance(error, KeyboardInterrupt | Stopped)
             else "failed"
         )
         summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
+        summary["unread"] = [one._asdict() for one in result.unread]
         with self.store.transaction():
+            save_down_endpoints(self.store, self.forge.host, self.forge.down_endpoints(), self.now())
             finish_run(
                 self.store, run_id, self.now(), status=status, requests=requests, rows_written=result.rows_written,
                 summary=summary, error_code=getattr(error, "code", None),

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from forgelore.errors import LoreError, NotFound, format_error
+from forgelore.errors import LoreError, NotFound, RateLimited, format_error
 from forgelore.index.update import update_index
 from forgelore.model import ItemKey, Kind, Project
 from forgelore.ports.embedder import Embedder
@@ -37,7 +37,7 @@ from forgelore.store.projects import save_project
 from forgelore.store.sync import reset_cursors
 from forgelore.store.triage import forget_hidden_facts, forget_items, forget_kinds, rewrite_file
 from forgelore.sync.deletions import compare_numbers
-from forgelore.sync.jobs import ends_the_run, fetch_lines
+from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import (
     KnownStore,
     PageLoop,
@@ -45,6 +45,7 @@ from forgelore.sync.pages import (
     ReadPolicy,
     are_complete,
     cut_lists,
+    ends_the_run,
     job_key,
     parse_job_key,
     save_page_lines,
@@ -114,6 +115,8 @@ def cover(
     watcher.begin("items", "issues and changes", total)
     pages = PageLoop(saver, now=now_ms, watcher=_OnePart(watcher))
     pages.read(lists)
+    for error in pages.result.failed.values():
+        raise error
     watcher.done("items")
     done, known = pages.result, sum(saver.known.live_count(kind) for kind in KINDS)
     refused = tuple(f"{resource.title}: {format_error(error)}" for resource, error in done.refused.items())
@@ -214,7 +217,7 @@ def read_files(
             page = _fetch(forge, project, jobs, KnownStore(store, project_id))
         except LoreError as error:
             problems.append(f"files of changes: {format_error(error)}")
-            if len(jobs) > 1 or ends_the_run(error):  # the others would meet the same
+            if len(jobs) > 1 or ends_the_run(error) or isinstance(error, RateLimited):  # the others would meet the same
                 break
             with store.transaction():
                 fail_job(store, project_id, jobs[0], format_error(error), now_ms())

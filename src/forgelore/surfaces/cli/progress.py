@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 
 _LOG_EVERY_S = 10
 _LONG_WAIT_S = 5  # shorter waits are not worth a line in a log
+_CLOCK_FROM_S = 90  # of longer ones people want to know the end
+
+
+def clock_time(ms: int) -> str:
+    """Return the time of day here: 15:04."""
+    return time.strftime("%H:%M", time.localtime(ms / 1000))
+
+
+def _describe_wait(event: Progress) -> str:
+    if event.wait_s < _CLOCK_FROM_S:
+        return f"waiting {event.wait_s:.0f} s"
+    return f"waiting until {clock_time(int((time.time() + event.wait_s + 59) * 1000))}"
 
 
 class ProgressLog:
@@ -45,7 +57,7 @@ class ProgressLog:
         if not event.wait_s:
             print(f"{self._project}: {event.note}", file=sys.stderr)
         elif event.wait_s >= _LONG_WAIT_S:
-            print(f"{self._project}: waiting {event.wait_s:.0f} s ({event.note})", file=sys.stderr)
+            print(f"{self._project}: {_describe_wait(event)} ({event.note})", file=sys.stderr)
 
     def _print(self, event: Progress, end: str) -> None:
         # A forge's total is older than its rows: "740 of 500" would only say that the total is wrong.
@@ -74,7 +86,7 @@ class ProgressBars:
 
     def show(self, event: Progress) -> None:
         if event.wait_s:
-            self.bars.console.print(f"[yellow]waiting {event.wait_s:.0f} s[/] ({event.note})", highlight=False)
+            self.bars.console.print(f"[yellow]{_describe_wait(event)}[/] ({event.note})", highlight=False)
         elif event.note:
             self.bars.console.print(event.note, highlight=False, markup=False)
         elif event.stage not in self._tasks:

@@ -3,9 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.errors import LoreError, format_error
+from forgelore.errors import Incomplete, LoreError, RateLimited, format_error
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
+from forgelore.surfaces.cli.progress import clock_time, make_watcher, stopping_on_interrupt
 from forgelore.surfaces.present.text import ago, clean, number
 
 if TYPE_CHECKING:
@@ -41,10 +41,18 @@ def add_sync_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--full", action="store_true", help="forget the positions and read everything again")
     parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    _add_wait(parser)
     parser.add_argument(
         "--plan", action="store_true", help="say how many requests, how long and how many MB; fetch nothing"
     )
     add_indexing_arguments(parser)
+
+
+def _add_wait(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait", action=argparse.BooleanOptionalAction,
+        help="wait when the forge's hourly quota is used up, and finish; default: on a terminal only",
+    )  # fmt: skip
 
 
 def run_sync(
@@ -67,17 +75,19 @@ def _sync_all(
     with stopping_on_interrupt(context):
         for name in names:
             try:
-                results.append(_sync_one(context, name, arguments, kinds))
+                synced = _sync_one(context, name, arguments, kinds)
+                results.append(synced)
+                failures += [error for error in (_describe_unread(synced),) if error is not None]
             except LoreError as error:
                 for warning in getattr(error, "__notes__", ()):  # of the index: what came before is kept
                     context.warn(warning)
-                if len(names) == 1 or error.exit_code in (7, 8):
+                if len(names) == 1 or error.exit_code == 8:
                     raise
                 context.warn(f"{name}: {format_error(error)}")
                 results.append(FailedSyncData(str(name), present_error(error)))
                 failures.append(error)
-    if failures:
-        message = f"{len(failures)} of {len(names)} projects failed; first: {failures[0].message}"
+    if failures and len(names) > 1:
+        message = f"{len(failures)} of {len(names)} projects are incomplete; first: {failures[0].message}"
         context.fail(type(failures[0])(message, hint=failures[0].hint))
     return results
 
@@ -85,17 +95,47 @@ def _sync_all(
 def _sync_one(
     context: Context, name: "ProjectName", arguments: argparse.Namespace, kinds: tuple[str, ...]
 ) -> "SyncedProject":
+    wait = context.is_interactive if arguments.wait is None else arguments.wait
     with make_watcher(str(name), is_quiet=context.is_data) as watcher:
-        synced = context.history.sync.run(
-            name, full=arguments.full, force=arguments.force, kinds=kinds, index=index_parts(arguments), watcher=watcher
-        )
+        try:
+            synced = context.history.sync.run(
+                name, full=arguments.full, force=arguments.force, wait=wait, kinds=kinds, index=index_parts(arguments),
+                watcher=watcher,
+            )  # fmt: skip
+        except RateLimited as error:
+            if error.exit_code == RateLimited.exit_code:
+                error.hint += f"; or let it wait: {WAIT}"
+            raise
     print_synced(context, synced)
     return synced
 
 
+WAIT = "forgelore sync --wait"
+
+
+def _describe_unread(synced: "SyncedProject") -> LoreError | None:
+    """Return what is missing as the error that ends the command, None when nothing is."""
+    result = synced.result
+    if not result.unread:
+        return None
+    what = ", ".join(dict.fromkeys(one.title for one in result.unread))
+    moments = [one.retry_at for one in result.unread if one.retry_at is not None]
+    if not moments:
+        hint = "run the same command again: it reads what is missing"
+        return Incomplete(f"{result.project}: could not read all {what}", hint=hint)
+    return RateLimited(
+        f"{result.project}: the quota is used up; not finished: {what}",
+        hint=f"run the same command again at {clock_time(max(moments))}, or let it wait: {WAIT}",
+    )
+
+
 def print_synced(context: Context, synced: "SyncedProject") -> None:
-    """Print what was fetched, with warnings."""
+    """Print what was fetched, with warnings. What could not be read is the error that ends the command."""
+    if error := _describe_unread(synced):
+        context.fail(error)
     context.warn(*synced.index.warnings)
+    for one in synced.result.unread:
+        context.warn(f"{synced.result.project}: not all {one.title} could be read: {clean(one.reason)}")
     for warning in synced.result.warnings:
         context.warn(f"{synced.result.project}: {warning}")
     result, style = synced.result, context.style
@@ -103,7 +143,7 @@ def print_synced(context: Context, synced: "SyncedProject") -> None:
     what = ", ".join(parts) + " updated" if parts else "nothing new"
     gone = f", {number(result.deleted)} gone" if result.deleted else ""
     context.print(
-        f"{style.green('✓')} {style.bold(result.project)}: {what}{gone} "
+        f"{style.yellow('!') if result.unread else style.green('✓')} {style.bold(result.project)}: {what}{gone} "
         f" {style.dim(f'{number(result.requests)} requests')}"
     )
     if result.replayed:
@@ -143,6 +183,7 @@ def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--full", action="store_true", help="forget the position and read everything again")
     parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    _add_wait(parser)
     add_indexing_arguments(parser)
 
 
@@ -213,6 +254,8 @@ def _print_run(context: Context, run: "SyncRun", now: int) -> None:
         f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {number(run.rows_written)} rows,"
         f" {number(run.requests)} requests{error}"
     )
+    for line in run.unread:
+        context.print(f"    not read: {clean(line)}")
 
 
 def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
@@ -294,6 +337,7 @@ COMMANDS = {
             "forgelore sync https://gitlab.example.com/team/app",
             "forgelore sync acme/web --plan       what it would cost, without spending it",
             "forgelore sync acme/web --full       read everything again; unchanged rows are not rewritten",
+            "forgelore sync acme/web --wait       finish, however often the hourly quota is used up",
         ),
     ),
     "ingest": Command(

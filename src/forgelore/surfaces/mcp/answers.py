@@ -323,9 +323,11 @@ def answer_sync(synced: "SyncedProject") -> ToolAnswer:
     result = synced.result
     warnings = [one_line(warning, 200) for warning in result.warnings[:10]]
     data = replace(synced, result=replace(result, warnings=warnings))
+    unread = [one_line(f"not all {one.title} could be read: {one.reason}", 200) for one in result.unread]
     written = ", ".join(f"{count} {kind}" for kind, count in result.written.items() if count) or "nothing new"
     first = f"{result.project}: {written}; {result.requests} requests"
-    return ToolAnswer("\n".join([first, *([fence("\n".join(warnings))] if warnings else [])]), data)
+    remarks = [*unread, *warnings]
+    return ToolAnswer("\n".join([first, *([fence("\n".join(remarks))] if remarks else [])]), data)
 
 
 def _project_status(status: "SyncStatus") -> ProjectStatus:
