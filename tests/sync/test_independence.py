@@ -121,6 +121,7 @@ def test_an_endpoint_that_works_again_is_forgotten(github):
 
 def test_one_item_that_always_fails_is_not_taken_for_all_of_them(gitlab):
     gitlab.populate(issues=40)
+    gitlab.server.fail(path="graphql", status=404, body={})
     gitlab.server.fail(path=r"/issues/7/discussions", **HTML)
     result = gitlab.sync()
     assert (result.status, result.pending_jobs) == ("complete", 1)
@@ -130,6 +131,7 @@ def test_one_item_that_always_fails_is_not_taken_for_all_of_them(gitlab):
 def test_threads_that_all_fail_wait_and_are_not_counted_as_tried(gitlab):
     """Those that met the failure were tried; nobody asked for the others."""
     gitlab.populate(issues=60)
+    gitlab.server.fail(path="graphql", status=404, body={})
     rule = gitlab.server.fail(path=r"/discussions", **HTML)
     result = gitlab.sync()
     assert_unread(result, part="threads")
@@ -175,3 +177,10 @@ def test_a_question_that_is_too_heavy_does_not_count_as_a_graphql_that_is_down(g
     assert github.sync().status == "complete"
     github.assert_same()
     assert content_hash(github.app) == content_hash(github.app)
+
+
+def test_a_graphql_of_gitlab_that_is_down_leaves_conversations_to_rest(gitlab):
+    gitlab.populate(issues=40, changes=12)
+    gitlab.server.fail(path="graphql", **HTML)
+    assert gitlab.sync().status == "complete"
+    gitlab.assert_same()

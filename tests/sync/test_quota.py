@@ -38,7 +38,7 @@ def test_a_first_sync_finishes_through_three_exhausted_hours(github):
 
 def test_gitlab_finishes_through_exhausted_hours(gitlab):
     gitlab.populate(issues=40, changes=20)
-    gitlab.server.set_limit(40, remaining=40, window_s=HOUR_S)
+    gitlab.server.set_limit(9, remaining=9, window_s=HOUR_S)
     waits = []
     result = finish(gitlab, gitlab.app, waits)
     assert result.status == "complete"

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from forgelore.errors import LostPage
+from forgelore.errors import EndpointDown, LostPage
 from forgelore.forges.gitlab import wire
 from forgelore.model import File, ItemKey, Kind, Thread
 from forgelore.net.client import Client
@@ -178,7 +178,11 @@ class GitLabGraph:
         raise LostPage("GitLab's GraphQL lacks what is asked for", hint=AGAIN)
 
     def _answer_to(self, part: str, kind: Kind, query: str, variables: dict[str, Any]) -> _Answer:
-        answer = self._client.post_json(self._url, {"query": query, "variables": variables}, TWICE)
+        try:
+            answer = self._client.post_json(self._url, {"query": query, "variables": variables}, TWICE)
+        except EndpointDown as error:  # REST may work all the same
+            self._lost.add(part)
+            raise LostPage(error.message, hint=AGAIN) from error
         self._adapt(part, kind, len(variables["iids"]), answer.took_s)
         if answer.status != 200:
             if answer.status < 500:  # refused as a whole: REST says what it thinks of the token
