@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.compare.evidence import MAX, compare_paths, path_bonus, telling_paths, weigh_paths
+from forgelore.compare.evidence import MAX, compare_paths, path_bonus, distinctive_paths, weigh_paths
 
 PATHS = [f"src/{name}.py" for name in "abcdefgh"]
 CHANGE = st.integers(0, 255).map(lambda bits: frozenset(path for at, path in enumerate(PATHS) if bits >> at & 1))
@@ -55,7 +55,7 @@ def test_paths_that_are_not_known_are_no_evidence(mine, others):
 
 def test_the_rarest_path_is_told_first_and_everybodys_not_at_all():
     weights = weigh_paths({"a.py": 2, "b.py": 30, "CHANGELOG.md": 99}, 99)
-    assert telling_paths({"b.py", "a.py", "CHANGELOG.md", "c"}, {"a.py", "b.py", "CHANGELOG.md"}, weights) == [
+    assert distinctive_paths({"b.py", "a.py", "CHANGELOG.md", "c"}, {"a.py", "b.py", "CHANGELOG.md"}, weights) == [
         "a.py",
         "b.py",
     ]

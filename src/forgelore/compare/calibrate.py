@@ -313,7 +313,7 @@ def recalibrate(
     watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
     now_ms: Callable[[], int] = machine_ms,
 ) -> list[str]:  # fmt: skip
-    """Calibrate projects anew that an earlier version of the ranking has calibrated; return what to tell of it.
+    """Calibrate again what an earlier version of the ranking calibrated; return messages about it.
 
     Strengths of two versions of the ranking are never compared, so without this an upgraded project would fall back to
     what comes with the program. It is announced before it begins. A run that is stopped keeps its sample and changes

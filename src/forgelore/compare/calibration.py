@@ -2,7 +2,7 @@
 
 strength     the sum of the leaves that the evidence of a pair reaches (compare/trees); orders candidates
 similarity   a position: the share of the project's items whose best earlier match was weaker. 0.92 is nearer than
-             92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model. A match
+             92 of 100 items are to anything before them, so a threshold bounds the noise with any model. A match
              that was closed is compared with matches that were closed, an open one with open ones
 chance       the probability that the best match is a duplicate, with the number of known pairs it rests on
 
@@ -99,8 +99,8 @@ class Distributions(NamedTuple):
     """The distribution of all best strengths, of those of open matches and of those of closed ones.
 
     Most originals are open, so trees rank what was closed lower, and order better for it. Being closed makes two texts
-    no less alike, though: among all matches a near copy of what was fixed last week had no place high enough to be
-    told. Among its like it has, and of each state the same share is told.
+    no less alike, though: among all matches, a near copy of what was fixed last week ranked too low to be reported.
+    Compared within each state it does not, and the same share of each is reported.
     """
 
     every: Distribution

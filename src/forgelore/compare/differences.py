@@ -93,7 +93,7 @@ _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}\Z")
 
 
 class Differences(NamedTuple):
-    """The words that only one of two titles has, as they are written, and of which kinds they are.
+    """The words that only one of two titles has, as they are written, and their kinds.
 
     `vetoes`: kinds of which each title names something that the other does not. `additions`: kinds of which only one
     does. `is_twin`: words of these kinds are all that differs. `likeness`: the share of words that both have.
@@ -179,7 +179,7 @@ def compare_lines(text: str, other: str, *, boilerplate: Collection[int] = ()) -
     return [shared[:_LINES], only_first[:_LINES], only_second[:_LINES]]
 
 
-# What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request
+# The lines of GitHub's own templates for bugs and features (docs.github.com, "About issue and pull request
 # templates"): a young project has them before there is anything to learn from.
 _USUAL_LINES = """\
 Describe the bug
@@ -300,7 +300,7 @@ def _joined(words: list[_Word]) -> tuple[str, ...]:
 
 
 def _kind(one: _Word) -> Kind | None:
-    """Return of which kind a word is that only one title has; None for a word like any other."""
+    """Return the kind of a word that only one title has; None for an ordinary word."""
     if one.key in _PLATFORM:
         return "platform"
     if _DATE.match(one.key) or one.key.strip("#").isdigit() or one.key in _DATES:

@@ -106,7 +106,7 @@ class Suite(NamedTuple):
 
 
 class EvaluationSetup(NamedTuple):
-    """How a suite is run. `excluded` are numbers of items that are no candidates."""
+    """How a suite is run. `excluded`: numbers of items that are not candidates."""
 
     project: StoredProject | None
     hosts: Hosts
@@ -241,7 +241,7 @@ class _Run:
         self.modes: set[SearchMode] = set()
         self._decided: dict[Group, list[_Asked]] = {}
         self._scopes: dict[Group, CalibrationScope] = {}
-        # Each once: a missing embedder would be told by every query.
+        # Each once: every query would warn of a missing embedder.
         projects = (setting.project.id,) if setting.project else ()
         self.warnings = dict.fromkeys(warn_of_waiting(self._store, Filters(project_ids=projects)))
 

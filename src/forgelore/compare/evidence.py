@@ -7,7 +7,7 @@ cosines, logarithms of days. What a list of candidates is like comes in as `Sign
     cosine        how near the vectors are
     cosine_z      ... compared with the others of the list
     words_z       BM25 compared with the others of the list
-    cover         of the words that tell, what both have
+    cover         of the distinctive words, what both have
     title         rare words of both titles, of all of them
     title_in      of its title's words, what the other has
     in_title      of its telling words, what the other title has
@@ -19,7 +19,7 @@ cosines, logarithms of days. What a list of candidates is like comes in as `Sign
     length        how alike the texts are in length
     refs          other items that both name
     same          1 the same text, 0.5 nearly (compare/sameness)
-    cites         one names the other; told, and never weighed: whoever names an item has found it already
+    cites         one names the other; reported, never weighed: an author who names an item has found it already
     cosine_2      how near the vectors of a second embedder are, where there is one
     cosine_2_z    ... compared with the other candidates
 
@@ -59,7 +59,7 @@ What nobody recorded is None and never zero: a tracker without comments does not
 
 - Nobody records when an item was opened again. One that is open now counts as open all along, one that was closed
   twice as open until the last time. On bitcoin 184 of 185 originals agree with the forge's own list of events.
-- A text has the time of its item or note. What was added to it later cannot be told apart.
+- A text has the time of its item or note. What was added to it later cannot be separated.
 - What a forge or a file says of an item as a whole ("duplicate of 7") has no time. It counts where nothing happened to
   the item since the time that is asked about, and is unknown elsewhere.
 """
@@ -339,7 +339,7 @@ def path_bonus(features: Mapping[str, float]) -> float:
     return MAX * features.get("path_share", 0.0) * (1 - math.exp(-shared / _MUCH))
 
 
-def telling_paths(mine: Collection[str], theirs: Collection[str], weights: Mapping[str, float]) -> list[str]:
+def distinctive_paths(mine: Collection[str], theirs: Collection[str], weights: Mapping[str, float]) -> list[str]:
     """Return the paths that both touch and that say something, the rarest first."""
     found = [path for path in _both(mine, theirs) if weights[path] > 0]
     return sorted(found, key=lambda path: (-weights[path], path))
@@ -391,5 +391,5 @@ def _count(number: int | None) -> float | None:
 
 
 def _days(then: int | None, now: int | None) -> float | None:
-    """Return 0 for what came later: whoever looks at an old item sees what is known today."""
+    """Return 0 for what came later: a reader of an old item sees what is known today."""
     return None if then is None or now is None else math.log1p(max(0, now - then) / _DAY_MS)

@@ -15,8 +15,8 @@ the lines that each removes (text/patches):
     shared   lines that both remove, and that at most `MAX_SHARERS` changes remove: a licence header proves nothing
     overlap  shared / sqrt(a * b), where a and b are how many lines each removes
 
-Measured on half of bitcoin's rival changes (bench/results/overlap.md); whoever quotes the lines of everybody else has a
-long patch, and overlaps with nobody.
+Measured on half of bitcoin's rival changes (bench/results/overlap.md); a patch that quotes everybody else's lines is
+long, and overlaps with nobody.
 """
 
 import math

@@ -26,7 +26,7 @@ from forgelore.compare.evidence import (
     compare_paths,
     find_quotes,
     path_bonus,
-    telling_paths,
+    distinctive_paths,
     was_open,
     weigh_paths,
 )
@@ -99,7 +99,7 @@ class PathEvidence(NamedTuple):
 
     def quotes(self, item_id: int) -> tuple[Quote, ...]:
         """Return the rarest files that both touch."""
-        found = telling_paths(self.mine, self.theirs.get(item_id, ()), self.weights)
+        found = distinctive_paths(self.mine, self.theirs.get(item_id, ()), self.weights)
         return tuple(Quote("file", path, path) for path in found[:_QUOTED])
 
 
@@ -194,7 +194,7 @@ class Ranking(NamedTuple):
     """Matches best first.
 
     `chance` is that the first is a duplicate; None without a match, across kinds, where the word is "related", and for
-    the same or nearly the same text, of which nothing was measured.
+    the same or nearly the same text, which was not measured.
     `scope` says whose distribution gave the positions: the strength of the first belongs to that sample. None: other
     kinds or projects were looked at, and the shipped distribution gave them.
     """
@@ -368,7 +368,7 @@ class _Ranker:
     def _explain(
         self, asked: QueryProfile, shown: list[_Weighed]
     ) -> Iterator[tuple[tuple[Quote, ...], Explanation | None]]:
-        """Yield what people are told of each: what both say, and which facts moved the strength."""
+        """Yield what people see of each: what both say, and which facts moved the strength."""
         facts: Sequence[Explanation | None] = [None] * len(shown)
         if self._request.with_explanations and not self._request.is_bare:
             facts = find_facts(self._model.trees, [one.features for one in shown])

@@ -57,7 +57,7 @@ def compare_by_second(retriever: Retriever, subject: Subject, item_ids: list[int
     return compare_second(cosines)
 
 
-def has_second_opinion(retriever: Retriever, project_id: int, kind: str) -> bool:
+def has_second_cosines(retriever: Retriever, project_id: int, kind: str) -> bool:
     """Tell whether items of a kind would be compared by it now."""
     second = retriever.second
     return second is not None and has_second_vectors(retriever.store, second.fingerprint(), project_id, kind)
@@ -112,7 +112,7 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
         raise
     except LoreError:
         return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False).made_by)
-    with_second = has_second_opinion(retriever, project_id, kind)
+    with_second = has_second_cosines(retriever, project_id, kind)
     return CalibrationScope(
         project_id, kind, choose_model(retriever, with_vectors=True, with_second=with_second).made_by
     )

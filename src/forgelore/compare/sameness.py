@@ -16,13 +16,13 @@ a moderator blanked it ("[deleted]", ".", "removed") has none either.
 Boilerplate: the lines that every report of a project has. Headings, questions and checklists of its templates.
 
 They are learned, not listed: a line that many items of a project share says nothing about any of them. Many items are
-items of many people: one text that was filed twenty times, or one person's way of writing, is no template. But a text
-that eight people filed word for word, and others in part, is a form that nobody filled in: its lines are boilerplate
-however rare they are. Where nobody knows who wrote an item, its text stands for its author.
+items of many people: one text that was filed twenty times, or one person's way of writing, is not a template. But a
+text that eight people filed word for word, and others in part, is a form that nobody filled in: its lines are
+boilerplate however rare they are. Where the author of an item is unknown, its text stands for its author.
 
 Vague: an item that says too little to be compared with others. One notion for triage and deduplication.
 
-Query terms: the words of an item that tell it from others, as a full-text query.
+Query terms: the words that distinguish an item from others, as a full-text query.
 
 All words of a report, ANDed, find nothing; all of them, ORed, take long and drown the subject. So the words that are
 rare in the project and frequent in the item are ORed. FTS5 adds up the phrases of an OR, so what stands there twice

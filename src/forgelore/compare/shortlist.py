@@ -61,7 +61,7 @@ def choose_by_cards(
     retriever: Retriever, request: "CompareRequest", known: list[Fused], *, counts: "Counts", wanted: int
 ) -> list[Fused] | None:
     """Return the items with the nearest cards, best first, as documents that people wrote; None without a card to ask
-    with. `known`: what is known of some of those documents already.
+    with. `known`: documents whose ranks are known already.
     """
     store = retriever.store
     card = load_card_document(store, request.subject.item_id)
@@ -111,7 +111,7 @@ class CompareRequest(NamedTuple):
     mode: SearchMode = "hybrid"
     limit: int = 10
     is_bare: bool = False  # numbers alone: no snippets, no quotes
-    with_explanations: bool = True  # snippets, and the facts that moved each strength: whoever keeps a list shows none
+    with_explanations: bool = True  # snippets, and the facts that moved each strength; stored lists have neither
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
     min_similarity: float = 0.0  # matches behind the first that are less similar are left out

@@ -42,7 +42,7 @@ FAMILIES = ("lore", "lore+minilm", "other", "words")
 USUAL_COSINES = {"lore": (0.351, 0.07), "minilm": (0.321, 0.085)}
 FORMAT = 1
 UNKNOWN = math.nan
-_ZERO = 1.0000000180025095e-35  # LightGBM's: what is no larger is 0
+_ZERO = 1.0000000180025095e-35  # LightGBM treats smaller values as 0
 
 
 class Nodes(NamedTuple):

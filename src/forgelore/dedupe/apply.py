@@ -1,4 +1,4 @@
-"""Apply: carry out a plan. Each item and its target are read anew, and closed only if nothing has happened since.
+"""Apply a plan: read each item and its target again, and close the item only if nothing has happened since.
 
     recheck → close → comment                          without hours of grace
     recheck → label → comment → … hours … → recheck → close    with them
@@ -73,8 +73,8 @@ def find_objection(
 ) -> ReasonCode | None:  # fmt: skip
     """Return what forbids a closing now; None: nothing does, and both items are there and open.
 
-    Hours of grace come before the recheck: the comment that told of them is no discussion. `own`: the steps of this
-    run that were done with the item. `keep_open`: labels that speak against a closing.
+    The grace period is checked first: the comment that announced it does not count as discussion. `own`: the steps
+    that this run has done with the item. `keep_open`: labels that speak against a closing.
     """
     if state is not None and state.is_open and (reason := _find_grace(context, line)):
         return reason
@@ -128,7 +128,7 @@ def _find_acceptance(context: WriteContext, line: PlannedClosing, standing: Effe
 
 
 def _overruled(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges, kind: str) -> ReasonCode | None:
-    """Return what was said since the plan, by people or a judge: the edge must stand, the item in its place."""
+    """Return what people or a judge have changed since the plan: the edge must still stand, and so must the target."""
     if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
         return ReasonCode.SAID_OTHERWISE
     edge = _find_edge(context, line, standing, kind)
@@ -156,7 +156,7 @@ def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
 
 
 def _find_grace(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
-    """Another run has told people that it will close the item, or its target: that one goes on with it."""
+    """Return why an item has to wait: another run has announced that it will close it, or its target."""
     waiting = load_waiting(context.store, context.project_id, except_run=context.run_id)
     return why_waiting(waiting, line.item_id, line.target_id)
 
@@ -213,8 +213,8 @@ def check_proof(store: Store, plan: DedupeRun) -> list[str]:
 def wait(
     context: WriteContext, done: Mapping[str, JournalEntry], item_id: int, state: LiveState, target: ItemKey, hours: int
 ) -> ReasonCode | None:
-    """Comment and label first, then wait. None: the hours are over, and nobody reacted. Raises ConversationLocked where
-    nobody can be told; nothing is labelled there, because the comment comes first.
+    """Comment and label first, then wait. None: the grace period is over, and nobody reacted. Raises
+    ConversationLocked where no comment can be posted; the label is not set there, because the comment comes first.
     """
     said = done.get("comment")
     if said is None:
@@ -232,7 +232,7 @@ def _forge_ms(context: WriteContext) -> int:
 
 
 def _told_at(said: JournalEntry) -> int:
-    """Return when the forge says that people were told; of an older entry when we sent it."""
+    """Return when the comment was posted, by the forge's clock; for an older entry, when we sent it."""
     told_at = (said.answer or {}).get("created_at")
     return told_at if isinstance(told_at, int) else said.answered_at or said.sent_at
 
@@ -243,7 +243,7 @@ def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> b
 
 
 class ApplySettings(NamedTuple):
-    """`close_after`: hours of grace, 0 for none. What a run began with stays, also when it is gone on with.
+    """`close_after`: the grace period in hours, 0 for none. A run keeps what it began with, also when it is resumed.
     `maintainers`, and labels that keep an item open: by the settings. `force`: take over from a run that has gone quiet
     on another machine.
     """
@@ -257,7 +257,7 @@ class ApplySettings(NamedTuple):
 
 
 class AppliedLine(NamedTuple):
-    """What became of one item: closed, skip or wait (its hours of grace run, or an answer never came), and why. Closed
+    """What became of one item: closed, skip or wait (in its grace period, or a write was not answered), and why. Closed
     because of `already_closed`: by an earlier run of the same command.
     """
 
@@ -290,7 +290,7 @@ def apply_plan(
     job: JobContext, forge: Forge, plan: DedupeRun, settings: ApplySettings, *,
     on_line: Callable[[AppliedLine], None] | None = None,
 ) -> Applied:  # fmt: skip
-    """Carry out a plan, or go on with it. Raises Unproven where nobody has measured that it would be right."""
+    """Apply a plan, or resume applying it. Raises Unproven where no audit has shown that its judges are right."""
     store = job.store
     if settings.close_after < 0:
         raise InvalidValue(
@@ -307,7 +307,7 @@ def apply_plan(
                 f"this plan was started with a grace period of {hours} hours",
                 hint="make a new plan to change the grace period",
             )
-        work = _Work(context, settings, hours)
+        work = _ApplyRun(context, settings, hours)
         planned = [line for line in list_closings(store, plan.id) if line.action == "close"]
         lines: list[AppliedLine] = []
         for line in planned:
@@ -326,11 +326,11 @@ def apply_plan(
 _TROUBLES = {LostWrite: ReasonCode.WRITE_UNANSWERED, NoEffect: ReasonCode.WRITE_WITHOUT_EFFECT}
 _CLOSED = (None, ReasonCode.ALREADY_CLOSED)
 _WORKED = (*_CLOSED, ReasonCode.IN_GRACE)
-_REFUSED_ALL = 3  # items in a row, before anything else came about
+_REFUSED_ALL = 3  # items in a row, before any write succeeded
 _WAITS = (ReasonCode.IN_GRACE, *_TROUBLES.values())
 
 
-class _Work:
+class _ApplyRun:
     """One run over the lines of a plan."""
 
     def __init__(self, context: WriteContext, settings: ApplySettings, hours: int) -> None:
@@ -369,7 +369,7 @@ class _Work:
         return AppliedLine(item.kind, item.number, target.number, action, reason or "")
 
     def _refuse(self, item: PlanItem, error: LoreError) -> None:
-        """One item may be refused and the rest go on. A token that may write nothing ends the run."""
+        """Note that a write was refused. A token that may not write at all ends the run."""
         self._refused += 1
         is_general = isinstance(error, AuthError) and not self._is_effective and self._refused >= _REFUSED_ALL
         if is_general or (isinstance(error, AuthError) and error.is_rejected):
@@ -379,12 +379,12 @@ class _Work:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the token was refused, and nothing at all came about."""
+        """Whether the token was refused and no write succeeded."""
         return self.refusal is not None and not self._is_effective
 
     def _close_patiently(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
-        """Begin anew with an item after each wait and after a lost answer, because people may have acted meanwhile. How
-        often a forge may make us wait, the client decides; an answer is lost twice at most.
+        """Start again with an item after each wait and each lost answer, because people may have acted meanwhile. The
+        client decides how often a forge may make us wait; at most one answer may be lost.
         """
         is_lost = False
         while True:
@@ -398,7 +398,7 @@ class _Work:
                 is_lost = True
 
     def _close(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
-        """Do what is left to do for an item; returns why it stays open, None when it is closed."""
+        """Do the remaining steps for an item; return why it stays open, None when it is closed."""
         context, key = self._context, _key(item)
         done = {entry.step: entry for entry in settle_item(context, key) if entry.status == "done"}
         state = fetch_live(context, key)
@@ -406,7 +406,7 @@ class _Work:
             return self._after_closing(done, item, state, target)
         target_state = fetch_live(context, _key(target))
         reason = find_objection(context, self._people, line, state, target_state, own=done, keep_open=self._keep_open)
-        if "withdraw" in done:  # people were told that it stays open
+        if "withdraw" in done:  # our comment already says that it stays open
             before = self._before.get(item.id) or ReasonCode.DISCUSSED_SINCE_PLAN
             reason = reason or ReasonCode(before)
         if reason is None and self._hours:
@@ -428,7 +428,7 @@ class _Work:
     def _after_closing(
         self, done: dict[str, JournalEntry], item: PlanItem, state: LiveState | None, target: PlanItem
     ) -> ReasonCode | None:
-        """It was closed before: what somebody reopened stays open; a comment that was not posted is."""
+        """Finish an item that was closed before: post the missing comment, unless somebody has reopened the item."""
         if state is None or state.is_open:
             return ReasonCode.REOPENED_SINCE_PLAN
         if not self._hours and "comment" not in done:
@@ -445,7 +445,7 @@ class _Work:
             self.problems.append(f"{key.kind} {key.number} stays open, and our comment or label is there: {error}")
 
     def _comment(self, item: PlanItem, target: ItemKey) -> None:
-        """Name the other item, unless another operator who closed it at the same time has done so."""
+        """Post the comment that names the other item, unless another operator has done so."""
         context, key = self._context, _key(item)
         if _is_promised(context, list_other_comments(context, key), self._people):
             return

@@ -31,7 +31,7 @@ from forgelore.dedupe.audit_rules import (
 from forgelore.dedupe.candidates import CandidateSetting, rank_source
 from forgelore.dedupe.clusters import cluster_edges
 from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
-from forgelore.dedupe.judge import Decider, JudgePatience, SetDecision, ask_all, outcome_of
+from forgelore.dedupe.judge import Decider, FailureLimit, SetDecision, ask_all, outcome_of
 from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer, Question
 from forgelore.errors import NotFound
 from forgelore.records import Edge, LaneAnswer
@@ -97,7 +97,7 @@ class AuditRecorder:
         self._context, self._against, self.run_id = context, against, run_id
         self._classes: list[str] = []
         self.counts: Counter[str] = Counter()  # beside the classes
-        self._tokens, self._cost, self._patience = (0, 0), 0.0, JudgePatience()
+        self._tokens, self._cost, self._patience = (0, 0), 0.0, FailureLimit()
 
     def add(self, item_id: int, set_id: int | None, audit_class: str, judged: LaneAnswer, right: LaneAnswer) -> None:
         self._classes.append(audit_class)
@@ -154,12 +154,12 @@ def recording(
 
 
 def audit_policy(setting: AuditSetting) -> Policy:
-    """Return the gates of an audit: those of the batch, on the states that the sets tell of."""
+    """Return the gates of an audit: those of the batch, with the states that the sets recorded."""
     return AUDIT._replace(min_confidence=setting.min_edge)
 
 
 def as_parameters(judge: AnyJudge, setting: AuditSetting) -> dict[str, RunValue]:
-    """Return what a run is told by. The policy is that of the edges it stands for."""
+    """Return the parameters that a run is stored with. The policy is that of the edges it stands for."""
     policy = audit_policy(setting)
     return {
         "judge": judge.name, "model": judge.model, "policy": "batch", "kinds": ",".join(setting.kinds),

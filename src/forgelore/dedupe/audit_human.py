@@ -2,9 +2,9 @@
 
     accepted decisions and as many others → shuffled pairs → duplicate, related, different or unsure → right or wrong
 
-A pair is an item with its target, or with its first candidate; nothing tells what the judge said. Labels stay: an audit
+A pair is an item with its target, or with its first candidate; nothing shows what the judge said. Labels stay: an audit
 that was broken off goes on where it was, another seed adds to what is there, and every label of a decided pair counts.
-No judge is asked: the gates read anew what it said once.
+No judge is asked: the gates read its stored verdicts again.
 """
 
 import random
@@ -53,7 +53,7 @@ class StoredJudge:
         decision = self._decision
         if not decision.verdict:
             return JudgeAnswer(None, ReasonCode(decision.reason) if decision.reason else None)
-        # The facts were looked up then: what came to the gates behind that one had them.
+        # The facts were looked up then: a verdict that reached the later gates had enough of them.
         facts = 0 if decision.reason == ReasonCode.FACTS_NOT_FOUND else MIN_FACTS
         return JudgeAnswer(_parse(decision.verdict), facts_found=facts)
 
@@ -107,8 +107,8 @@ def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: Au
 
 
 def save_pair_labels(store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int) -> int:
-    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there, and for one
-    that the viewer may not see.
+    """Save a person's labels of pairs; returns how many. Raises NotFound for an item that does not exist or that the
+    viewer may not see.
     """
     find = partial(_find, store, project_id)
     rows = [
@@ -166,7 +166,7 @@ def _first_candidate(store: Store, decision: Decision) -> int | None:
 
 
 def _sample(pairs: list[Decision], setting: AuditSetting) -> list[Decision]:
-    """Return accepted pairs and as many others, in an order that tells nothing."""
+    """Return accepted pairs and as many others, shuffled."""
     chance = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
     wanted = setting.sample or SAMPLE
     accepted = [one for one in pairs if one.outcome == "accepted"]

@@ -109,7 +109,7 @@ class PairLabel(Struct, frozen=True):
 
 def parse_labels(lines: Iterable[tuple[int, bytes]]) -> list[PairLabel]:
     """Return the labels of numbered lines of JSON. Other keys, such as the titles that came with the file, are left
-    alone; an empty label is not filled in yet. Raises InvalidValue at the first line that is no label.
+    alone; an empty label is not filled in yet. Raises InvalidValue at the first line that is not a label.
     """
     found = []
     for at, line in lines:

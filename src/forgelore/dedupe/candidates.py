@@ -77,7 +77,7 @@ def rank_source(
         for match in chosen
         if match.hit.row.item_id in versions
     ]
-    # What is only shown comes last, whatever its strength.
+    # Candidates that are only shown come last, however strong they are.
     ordered = sorted(members, key=lambda one: not one.is_offered)
     numbered = tuple(one._replace(rank=rank) for rank, one in enumerate(ordered, start=1))
     chosen_by = source if source == setting.representation else FALLBACK
@@ -161,7 +161,7 @@ def rank_in_processes(
 ) -> Iterator[CandidateSet | None]:  # fmt: skip
     """Yield the candidates of every item, in any order of batches. One that is gone gives None.
 
-    Each process has its own connection and vectors, and the caller writes. They are started anew (`spawn`), because a
+    Each process has its own connection and vectors, and the caller writes. They are started with `spawn`, because a
     copy of a process with threads and an open database is not safe; so they get a function that opens a retriever.
     """
     batches = _in_batches(item_ids)
@@ -205,8 +205,8 @@ def _rank_batch(item_ids: Sequence[int], setting: CandidateSetting) -> list[Cand
 
 
 def rank_batch(retriever: Retriever, item_ids: Sequence[int], setting: CandidateSetting) -> list[CandidateSet | None]:
-    """Return the candidates of several items, all read at one moment: what is known of the project holds until the
-    next batch, whatever is saved meanwhile.
+    """Return the candidates of several items from one snapshot of the store: what others save meanwhile is seen by the
+    next batch.
     """
     retriever.keep_word_scores()
     with retriever.store.snapshot():

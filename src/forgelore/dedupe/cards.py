@@ -1,11 +1,11 @@
-r"""Intent card: what an item is about, in a few fields, so that two are compared by that and not by how they are told.
+r"""Intent card: what an item is about, in a few fields, so that two are compared by content, not by wording.
 
     "wallet: crash on startup", "After the update …\nERROR: Disk full at 0x7f\n  at Cache.put(Cache.java:2)"
     → component wallet, symptom "crash on startup", context "After the update …", error "ERROR: Disk full at 0x7f",
       frame "at Cache.put"
 
 `extract_card` takes it from the item's own words; `coerce_card` reads what a language model wrote. A card is for
-finding and for judges: nobody is shown its words as if a person had written them.
+finding and for judges: its words are never shown as if a person had written them.
 """
 
 import hashlib
@@ -99,7 +99,7 @@ def decode_card(kept: str) -> IntentCard:
 
 
 def hash_source(source: JudgedItem) -> str:
-    """Return what tells whether a card is of the item as it is now."""
+    """Return the hash by which a card is known to be up to date."""
     parts = [source.kind, source.title, source.body, sorted(source.files)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -144,7 +144,7 @@ def _beginning(text: str) -> str:
     return text if len(text) <= _CONTEXT else text[:_CONTEXT].rpartition(" ")[0] or text[:_CONTEXT]
 
 
-_READ = 100_000  # characters of an answer; what is longer is no card
+_READ = 100_000  # characters of an answer; a longer one is refused
 _TEXTS = ("component", "symptom", "context", "wants", "cause")
 _LISTS = ("errors", "frames", "identifiers", "paths", "versions")
 _OTHER_NAMES = {

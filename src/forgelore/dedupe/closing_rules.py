@@ -2,7 +2,7 @@
 
 recheck     A plan is made from what was stored; until the write people edit, answer, reopen and assign. Whatever
 they did counts more than any plan. The first rule that objects gives the reason.
-waiting     An item in its hours of grace is labelled and people are told; it is closed later, unless somebody took
+waiting     An item in its grace period has a label and a comment; it is closed later, unless somebody takes
 part. Runs remember that in the journal, the bot in a note on the forge.
 proof       An audit has to show that a judge's accepted edges are right often enough. The lower end of the 95 %
 interval of its precision decides: few labels prove little, and no number of them is asked for.
@@ -61,7 +61,7 @@ class LiveItem(NamedTuple):
 
 class RecheckCase(NamedTuple):
     """An item and its target, then and now. `accepted_at`: when a person accepted this very pair. `own_label`: the one
-    that we gave it and that tells of its closing. `keep_open`: labels that speak against it.
+    that we gave it to announce its closing. `keep_open`: labels that speak against it.
     """
 
     seen: SeenItem
@@ -89,7 +89,7 @@ def _is_reopened(case: RecheckCase) -> bool:
 
 
 def _is_confidential(case: RecheckCase) -> bool:
-    """A public comment that names a confidential item tells of it; a confidential one is nobody's to judge."""
+    """A public comment that names a confidential item gives it away, and a confidential item is never judged."""
     return any(one is not None and one.is_confidential for one in (case.live, case.target))
 
 
@@ -198,8 +198,8 @@ def find_waiting(periods: Iterable[GracePeriod], accepted_at: Mapping[int, int])
     """Return item -> why no other plan may close it. `periods` are oldest first; `accepted_at`: when a person accepted
     that an item is a duplicate.
 
-    The run that gave an item hours of grace closes it, or finds out why not; every other plan waits for that, and keeps
-    to it: what people objected to in that time is planned again only after somebody has accepted the pair since.
+    The run that began an item's grace period closes it, or finds out why not. Every other plan waits for that, and
+    respects it: what people objected to in that time is planned again only after somebody has accepted the pair.
     """
     found: dict[int, ReasonCode] = {}
     for grace in periods:
@@ -212,7 +212,7 @@ def find_waiting(periods: Iterable[GracePeriod], accepted_at: Mapping[int, int])
 
 
 def why_waiting(periods: Mapping[int, ReasonCode], item_id: int, target_id: int | None) -> ReasonCode | None:
-    """Return why an item may not be closed onto another: another run has told people that it will close either."""
+    """Return why an item may not be closed onto another: another run has announced that it will close one of them."""
     is_target_waiting = target_id is not None and periods.get(target_id) == ReasonCode.IN_GRACE
     return periods.get(item_id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
 
@@ -265,7 +265,7 @@ MIN_PROVEN = 0.80
 
 
 class AuditResult(NamedTuple):
-    """One audit: against what, of which judge, at which thresholds, and how many edges of each class it found. A
+    """One audit: its reference, its judge, the thresholds, and how many edges of each class it found. A
     threshold that is None was not kept, and the audit covers nothing. `kinds` None: all of them.
     """
 

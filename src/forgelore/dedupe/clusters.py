@@ -77,7 +77,7 @@ class ClusterItem(NamedTuple):
 
 
 class FiledItem(Protocol):
-    """What tells who filed an item, and when."""
+    """An item by who filed it, and when."""
 
     @property
     def number(self) -> int: ...
@@ -89,7 +89,7 @@ class FiledItem(Protocol):
 
 def is_newer_by_another(target: FiledItem, item: FiledItem) -> bool:
     """Tell whether somebody else filed the target, and after the item. An unknown author counts as somebody else; where
-    a date is missing, numbers tell.
+    a date is missing, the numbers decide.
     """
     is_own = item.author is not None and (target.author or "").lower() == item.author.lower()
     return not is_own and filed_after(target, item)
@@ -112,7 +112,7 @@ _PREFERENCES: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
 
 
 def choose_canonical(members: Sequence[ClusterItem]) -> tuple[ClusterItem, str]:
-    """Return the canonical, and which preference told it from the next; the order of the members does not matter.
+    """Return the canonical, and the preference that decided; the order of the members does not matter.
 
     If any item is open, an open one is chosen, whatever else speaks for a closed one; a person's choice of a closed one
     waits until none is open.
@@ -133,7 +133,7 @@ def choose_canonical(members: Sequence[ClusterItem]) -> tuple[ClusterItem, str]:
     return first, next((name for name, key in order if key(first) != key(second)), "number")
 
 
-# Short words that hardly another language has: enough to tell "is this English" from a few sentences.
+# Short words that few other languages have: enough to recognise English in a few sentences.
 _ENGLISH = frozenset(
     ("the", "and", "is", "to", "of", "in", "it", "that", "for", "with", "this", "not", "when", "are", "be", "on", "as",
      "from", "have", "but", "or", "can")
@@ -175,7 +175,7 @@ def plan_cluster(
                            closed by this plan itself
 
     `maintainers`: login -> is one; a login that is missing is unknown. `targets_of_others`: what was closed onto what
-    before, so that no circle comes about across runs.
+    before, so that runs together never close a circle.
     """
     by_id = {one.item_id: one for one in items}
     direct: dict[int, list[Edge]] = {}
@@ -232,7 +232,7 @@ def _plan_item(
 def protects(
     author: str | None, assignees: Sequence[str] | None, maintainers: Mapping[str, bool | None]
 ) -> ReasonCode | None:
-    """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
+    """Return why an item must not be closed: it is a maintainer's, or may be."""
     if author is None or assignees is None:
         return ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY
     is_maintainers, assigned = maintainers.get(author), [maintainers.get(login) for login in assignees]
@@ -268,8 +268,8 @@ def _keep_targets_open(lines: list[PlannedClosing]) -> list[PlannedClosing]:
 
 
 class EffectiveEdges(NamedTuple):
-    """Edges as they count, items that stand alone, items that people chose as canonical, sources of human edges, and
-    pairs that people rejected.
+    """The edges that count, items that stand alone, items that people chose as canonical, sources of edges by people,
+    and pairs that people rejected.
     """
 
     edges: list[Edge]
@@ -283,8 +283,8 @@ def copy_edges(
     sources: Iterable[int], target: int, standing: EffectiveEdges, is_copy: Callable[[int, int], bool]
 ) -> list[Edge]:
     """Return the edges from copies in a cluster to its canonical that no decision names: a judge names one original of
-    each item, and of three copies any repeats any. Each is as sure as the weaker of what is known of its two items.
-    What a person said of an item or a pair stands.
+    each item, and of three copies any repeats any. The confidence of each is the lower of the best confidences of
+    its two items. What a person decided about an item or a pair stands.
     """
     best: dict[int, float] = {}
     for edge in standing.edges:

@@ -203,7 +203,7 @@ MIN_GAP = 0.26  # of strength: it vetoes as many lists as 0.015 of cosine (bench
 
 _EVERY_GATE = frozenset(name for name, _ in GATES)
 # A source that asks for less than its target (`source_subset`) loses nothing when it is closed onto it; one that asks
-# for more (`source_superset`) does. Online a person is told at once and nobody reviews it: there
+# for more (`source_superset`) does. Online, a person sees the result at once and nobody reviews it: there
 # `source_subset` objects too.
 _VETOES = frozenset(
     {
@@ -238,7 +238,7 @@ def for_judge(policy: Policy, judge: str) -> Policy:
     return policy._replace(gates=policy.gates | _OF_MODELS, min_similarity=support)
 
 
-# The bot says "similar", shows why and closes nothing: what is told is bounded by similarity alone.
+# The bot says "similar", shows why and closes nothing: only similarity limits what it reports.
 TRIAGE = Policy("triage", frozenset({"vague source", "candidates", "nobody said otherwise", "support"}))
 
 

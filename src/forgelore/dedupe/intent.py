@@ -2,8 +2,8 @@
 
     item → hash of its source → the same as that of its card: left alone; else a card is made, and its document waits
 
-Rules make cards, or a language model. Where a model fails the rules make the card; that is told, counted, and tried
-again by the next run. Cards are kept a few at a time, so that a run that is killed goes on where it was.
+Rules make cards, or a language model. Where a model fails, rules make the card; that is reported, counted, and
+retried by the next run. Cards are kept a few at a time, so that a run that is killed goes on where it was.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ class CardAnswer(NamedTuple):
 
 
 class CardMaker(Protocol):
-    """Who makes cards. `model` and `prompt_version` are kept with each; another one of either makes all anew."""
+    """Who makes cards. `model` and `prompt_version` are kept with each; when either changes, all are made again."""
 
     @property
     def model(self) -> str: ...
@@ -161,7 +161,7 @@ def _is_good(known: CardOrigin | None, wanted: CardOrigin) -> bool:
 
 
 def has_current_card(store: Store, item_id: int) -> bool:
-    """Whether an item has a card, whoever made it, that is of what it says now and can be searched."""
+    """Tell whether an item has an up-to-date card, by rules or by a model, that can be searched."""
     origin, source = load_origins(store, [item_id]).get(item_id), load_card_sources(store, [item_id]).get(item_id)
     is_current = origin is not None and source is not None and origin.source_hash == hash_source(source)
     return is_current and load_card_document(store, item_id) is not None

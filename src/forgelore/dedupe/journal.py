@@ -9,7 +9,7 @@ took it.
 
 Nothing is sent twice from here. After a wait or a lost answer (WriteDelayed, LostWrite) the caller reads the item
 again, asks all the gates again, and then may write again: meanwhile people may have acted. A refusal that surely left
-nothing behind ends as failed. What tells that a write is done:
+nothing behind ends as failed. A write is known to be done by:
 
     close      the account that sent it was the last to close it since it was last read, also where it was reopened
     comment    a comment of that account with the entry's marker is there
@@ -62,7 +62,7 @@ class NoEffect(ForgeError):
 
 
 class WriteContext(NamedTuple):
-    """A job that writes to a forge. `project`: as the forge has it; `own`: our login, None where nobody tells it."""
+    """A job that writes to a forge. `project`: as the forge has it; `own`: our login, None where it is unknown."""
 
     job: JobContext
     forge: Forge
@@ -180,14 +180,14 @@ def list_other_comments(context: WriteContext, key: ItemKey) -> list[Comment]:
 
 def is_own_comment(comment: Comment, marker: str, accounts: Collection[str | None]) -> bool:
     """Tell whether a comment has a marker and an author who may have set it: anybody can write a marker. None among the
-    accounts: nobody knows who we are, and the marker has to do.
+    accounts: our login is unknown, and the marker alone decides.
     """
     is_ours = None in accounts or any(account and _is_same(comment.author, account) for account in accounts)
     return is_ours and has_marker(comment.body, marker)
 
 
 def before_closing(state: LiveState, target: Item) -> JournalValues:
-    """Return what a rollback restores, and what tells later whether a closing was ours."""
+    """Return what a rollback restores, and what later proves that a closing was ours."""
     number = target.key.number
     return {
         "state_reason": state.item.state_reason, "updated_at": state.item.updated_at, "labels": list(state.item.labels),
@@ -212,7 +212,7 @@ def was_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> boo
 
 
 def is_still_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> bool:
-    """Tell whether an item is closed by this very write: whoever reopened it and closed it again made it theirs."""
+    """Tell whether an item is closed by this very write: somebody who reopened and closed it again made it theirs."""
     if state.is_open:
         return False
     answer = entry.answer or {}
@@ -304,7 +304,7 @@ _SIGNS: dict[str, Callable[[LiveState, JournalEntry, str | None], JournalValues 
 
 
 def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> bool:
-    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it. False:
+    """Close an item natively as a duplicate of another, and keep who closed it and when, as the forge says. False:
     somebody reopened it at once.
     """
     request: JournalValues = {"target_id": target_id, "target": target.key.number}
@@ -336,7 +336,7 @@ def label_item(context: WriteContext, state: LiveState, label: str) -> None:
 
 
 def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
-    """Take back the label and the promise of an item that stays open: the comment says so from now on."""
+    """Take the label off an item that stays open, and let our comment say that it does."""
     key, said, given = state.item.key, done.get("comment"), done.get("label")
     comment_id = (said.answer or {}).get("comment_id") if said else None
     if said is not None and isinstance(comment_id, int) and "withdraw" not in done:
@@ -358,7 +358,7 @@ def writing_run(
     """Hold the project's lock around the one run that carries out (or takes back) another one. `force`: take over the
     lock of a run that has gone quiet on another machine.
 
-    What it began before it was killed it goes on with, under the same number and with the same parameters.
+    A run that was killed is resumed under the same number and with the same parameters.
     """
     store, project, now_ms = job.store, job.project, job.now_ms
     current = forge.fetch_project(project.name)
@@ -384,7 +384,7 @@ def _stopped_on_failure(context: WriteContext) -> Iterator[None]:
     try:
         yield
     except Locked:
-        raise  # whoever took over says how the run ends
+        raise  # the run that took over records how it ends
     except (LoreError, KeyboardInterrupt, Stopped):
         with contextlib.suppress(LoreError), context.store.transaction():
             end_run(context.store, context.run_id, "stopped", context.now_ms())
@@ -392,7 +392,7 @@ def _stopped_on_failure(context: WriteContext) -> Iterator[None]:
 
 
 def _own_login(forge: Forge) -> str | None:
-    """Return who we are. The token of a CI job is told by nobody: its comments have a known author."""
+    """Return who we are. No forge says whose the token of a CI job is, but the author of its comments is known."""
     profile = profile_of(forge.name)
     try:
         identity = forge.fetch_identity()

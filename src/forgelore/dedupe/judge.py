@@ -171,7 +171,7 @@ def _candidate(member: Candidate, item: JudgedItem, said: set[int]) -> JudgedCan
 
 
 def _as_it_was(item: JudgedItem, member: Candidate) -> JudgedItem:
-    """Return a candidate in the state that its set tells of: an audit asks what was right to say then."""
+    """Return a candidate in the state that its set recorded: an audit asks what was right then."""
     return item._replace(state=member.state, is_marked=bool(member.features.get("marked")))
 
 
@@ -205,9 +205,9 @@ def _as_text(answer: JudgeAnswer) -> str:
     return json.encode({"problem": problem[:_PROBLEM_CHARS]}).decode() if problem else ""
 
 
-class JudgePatience:
-    """How long a judge that does not answer is asked on: not after what no other question would change, nor after five
-    failures in a row.
+class FailureLimit:
+    """When to give up on a judge that fails: at once after an error that any question would meet, else after five in a
+    row.
     """
 
     def __init__(self) -> None:
@@ -222,7 +222,7 @@ class JudgePatience:
 
 _FAILURES = 5
 _FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)
-_Case = TypeVar("_Case")  # whatever the caller asks about
+_Case = TypeVar("_Case")  # what the caller asks about
 
 
 def ask_all(
@@ -279,7 +279,7 @@ _UNSAID = (ReasonCode.JUDGE_FAILED, ReasonCode.OVER_BUDGET, ReasonCode.INVALID_V
 
 class JudgeSetting(NamedTuple):
     """`min_edge`: confidence from which on a decision is accepted. `budget`: most tokens of the run. `source`: only
-    sets that texts chose, or that cards did; None: whatever the latest are.
+    sets chosen by texts, or by cards; None: the latest of either.
     """
 
     min_edge: float = MIN_EDGE
@@ -355,7 +355,7 @@ class _JudgeRun:
         self._store = context.store
         self._counts: Counter[str] = Counter()
         self._tokens, self._cost = (0, 0), 0.0
-        self._patience = JudgePatience()
+        self._patience = FailureLimit()
 
     def cases(self, todo: list[CandidateSet], *, on_set: Callable[[], None]) -> Iterator[tuple[CandidateSet, Question]]:
         """Yield what a judge is to be asked; what needs none is decided on the way."""

@@ -1,11 +1,11 @@
 """Language models: as a judge of duplicates, and as a writer of intent cards. One question, one bounded answer.
 
-Whatever goes wrong is an answer that says nothing, never an error: a model must not be able to stop a run, and less to
-write anything. Gates look at what a judge says; a card falls back to that of the rules.
+A failure is an answer that says nothing, never an error: a model must not be able to stop a run, let alone write
+anything. Gates look at what a judge says; a card falls back to that of the rules.
 
-In a prompt, everything that came from a forge stands between marks that nobody who wrote it could know (`fence`, drawn
-anew for each question). No similarity, strength or rank is told: candidates come by number, and the model has to read.
-It gets 300 characters of a title and 4,000 of a text; of a change 30 paths, and of its patch 2,000 characters a file,
+In a prompt, everything from a forge stands between marks that its author could not know (`fence`, drawn for each
+question). The model sees no similarity, strength or rank: candidates are ordered by number, and it has to read them. It
+gets 300 characters of a title and 4,000 of a text; of a change 30 paths, and of its patch 2,000 characters a file,
 12,000 in all.
 """
 
@@ -228,7 +228,7 @@ def build_prompt(question: Question, fence: str, *, body_chars: int = BODY_CHARS
 
 
 def hash_prompt(question: Question) -> str:
-    """Return what tells two prompts apart: everything but the fence."""
+    """Return a hash of a prompt without its fence, which differs each time."""
     text = "\0".join(message.text for message in build_prompt(question, _NO_FENCE))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 

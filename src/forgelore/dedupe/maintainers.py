@@ -1,4 +1,4 @@
-"""Maintainers: whose items are never closed, as far as the forge tells. Unknown means that nothing is closed.
+"""Maintainers: people whose items are never closed. Where the forge does not say who they are, nothing is closed.
 
     GitHub     admin, maintain, write among the collaborators; where the list is refused, the association of what they
                wrote: OWNER, MEMBER, COLLABORATOR
@@ -29,7 +29,7 @@ class Maintainers(NamedTuple):
 
 
 def load_people(store: Store, project: StoredProject, logins: Iterable[str], *, named: Sequence[str] = ()) -> "People":
-    """Return what is known of these people."""
+    """Return the roles and associations of these people."""
     roles = load_roles(store, project.id)
     associations = {} if roles else load_associations(store, project.id, logins)
     return people_of(project.name, roles, associations, named=named)
@@ -82,7 +82,7 @@ class LivePeople:
         return bool(found.get(login)) or own is None or login.lower() == own.lower()
 
     def protects(self, item: Item) -> ReasonCode | None:
-        """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
+        """Return why an item must not be closed: it is a maintainer's, or may be."""
         context = self._context
         logins = [login for login in (item.author, *item.assignees) if login]
         found = find_maintainers(context.store, context.job.project, logins, named=self._named)
@@ -92,7 +92,7 @@ class LivePeople:
 
 
 def _refresh(context: WriteContext) -> bool:
-    """Read the list of people anew and keep it; False where the forge refuses it, and what is stored has to do."""
+    """Read the list of people again and keep it; False where the forge refuses it: the stored list is used then."""
     known, is_listed = KnownStore(context.store, context.project_id), False
     for page in context.forge.pages(context.project, "members", Cursor(), known, context.now_ms()):
         if page.members is not None:

@@ -3,7 +3,7 @@
     accepted edges + what people said → `canonicalize` → clusters, kept → `plan_closings` → a line for each item, kept
 
 Nothing is sent anywhere: a plan reads what is stored, and `apply` asks the forge again before each write. An item that
-stays open has a reason, such as the hours of grace that an earlier run gave it.
+stays open has a reason, such as a grace period that an earlier run began.
 """
 
 import json
@@ -119,7 +119,7 @@ class Canonicalized(NamedTuple):
 
 
 def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: bool = False) -> Canonicalized:
-    """Build the clusters of a project anew, choose the canonical of each, and keep them."""
+    """Build the clusters of a project, choose the canonical of each, and keep them instead of the earlier ones."""
     store, project = context.store, context.project
     if settings.bound < 2:
         raise InvalidValue(f"invalid cluster size: {settings.bound}", hint="use 2 or more")
@@ -143,8 +143,8 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
 
 
 def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
-    """Return the edges of a kind that count: what judges accepted, with the words of people laid over it. What a model
-    accepted counts with the support of our own measure; an older program asked for none.
+    """Return the edges of a kind that count: those that judges accepted, corrected by what people decided. What a model
+    accepted needs the support of our own similarity; older versions did not ask for it.
     """
     words = list(each_override(store, project_id))
     named = load_plan_items(store, [number for word in words for number in (word.item_id, word.target_id) if number])
@@ -234,7 +234,7 @@ def _save_clusters(
 
 
 def load_waiting(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
-    """Return item -> why no other run than the one that gave it hours of grace may close it."""
+    """Return item -> why only the run that began its grace period may close it."""
     accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.decision == "accept"}
     return find_waiting([one for one in list_graces(store, project_id) if one.run_id != except_run], accepted_at)
 
@@ -380,8 +380,8 @@ def _object_to(
     line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
     unseen: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
 ) -> str | None:  # fmt: skip
-    """Return why an item stays open. One that we closed before and that a later sync found open was reopened by
-    somebody: that stands. So do hours of grace, its own or its target's.
+    """Return why an item stays open. One that we closed and that a later sync found open was reopened by somebody, and
+    stays open. So does one in a grace period, its own or its target's.
     """
     item, target = items[line.item_id], items.get(line.target_id or 0)
     if line.reason:

@@ -131,7 +131,7 @@ def _show(
 
 
 def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:
-    """Return each pair once: two copies repeat each other, and what is told is that the one repeats what stays."""
+    """Return each pair once. Of two copies that repeat each other, the edge onto the item that stays is kept."""
     ordered = sorted(edges, key=lambda one: (one.source == canonical_id, one.source))
     found: dict[frozenset[int], Edge] = {}
     for one in ordered:
@@ -140,7 +140,7 @@ def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:
 
 
 def _show_edge(store: Store, edge: Edge, items: Mapping[int, PlanItem], made: Decision | None) -> OverviewEdge:
-    """An edge that no decision stands behind is a person's own word."""
+    """Return an edge with its evidence. Without a decision behind it, a person accepted it."""
     source, target = items[edge.source].number, items[edge.target].number
     if made is None or made.target_id != edge.target:
         return OverviewEdge(source, target, edge.confidence, "a person", "", [], None)

@@ -4,7 +4,7 @@
 
 The piles: pairs, and behind them series, which are alike because they were filed as one (twins, whose titles differ in
 a platform, a version or a number alone; siblings, near titles by one author within a week). No model is needed, and
-nothing is computed anew but the evidence of the pairs that are shown.
+only the evidence of the pairs that are shown is computed.
 
 Answers become work by themselves: `same` is an edge by a person, everything else but `unsure` keeps the two apart
 (store/reviews). Nothing is sent to a forge.
@@ -152,7 +152,7 @@ class AnsweredPair(NamedTuple):
 
 
 def load_queue(store: Store, project: StoredProject, setting: QueueSetting, *, person: str) -> ReviewQueue:
-    """Return the best pairs that this person has not answered, with what there is to expect of them."""
+    """Return the best pairs that this person has not answered, and a forecast."""
     answers = [one for kind in setting.kinds for one in list_standing(store, project.id, kind)]
     readers = [PairReader(store, project, kind, _by_pair(answers)) for kind in setting.kinds]
     listed = [(each, pair) for each in readers for pair in each.list_pairs(setting, person)]
@@ -252,7 +252,7 @@ class PairReader:
         )  # fmt: skip
 
     def _read_ending(self, item: PlanItem) -> tuple[str, StoredItem | None]:
-        """Return how an item ended, and what says so. GitHub keeps "completed" for whatever was closed."""
+        """Return how an item ended, and the item that shows it. GitHub says "completed" of most closed items."""
         if item.state == "merged":
             return "merged", None
         reason = self._items[item.id].reason
@@ -301,8 +301,8 @@ def _list_known(answers: Sequence[HumanDecision]) -> Iterator[tuple[float, bool]
 def answer_pair(
     store: Store, project: StoredProject, item_ids: tuple[int, int], answer: ReviewAnswer, *, said_by: str, now_ms: int
 ) -> AnsweredPair:
-    """Keep what a person answers about two items, in a transaction of its own; an earlier answer of theirs no longer
-    counts. Raises InvalidValue for items that cannot be a pair.
+    """Save a person's answer about two items, in a transaction of its own; it replaces their earlier answer. Raises
+    InvalidValue for items that cannot be a pair.
     """
     items = load_pair_items(store, item_ids)
     newer, older = newer_first(*(items[item_id] for item_id in item_ids))
@@ -314,7 +314,7 @@ def answer_pair(
 
 
 def take_back(store: Store, project: StoredProject, *, said_by: str, now_ms: int) -> AnsweredPair:
-    """Take back the last answer of a person; its edge goes with it. Raises NotFound where there is none."""
+    """Take back the last answer of a person; its edge goes with it. Raises NotFound without one."""
     with store.transaction():
         last = find_last_answer(store, project.id, said_by)
         if last is None:
@@ -352,7 +352,7 @@ def _show_answered(project: StoredProject, newer: PairItem, older: PairItem, by:
 
 
 def _find_chance(store: Store, project_id: int, newer: PairItem, older: PairItem) -> float | None:
-    """Return the chance of a pair by its kept numbers; None where it was no candidate."""
+    """Return the chance of a pair by its stored numbers; None where it was not a candidate."""
     known = load_pair_strength(store, newer.id, older.id)
     if known is None:
         return None

@@ -106,8 +106,8 @@ class Forecast(NamedTuple):
 
 
 def forecast(chances: Sequence[float], answered: Sequence[tuple[float, bool]], *, shown: int) -> Forecast:
-    """Return what to expect of pairs with these shipped chances, in their order, of which `shown` are asked about.
-    `answered`: the chance that each answered pair had, and whether it was the same, oldest first.
+    """Return how many duplicates to expect among pairs with these shipped chances, best first; the first `shown` are
+    asked about. `answered`: the chance that each answered pair had, and whether it was the same, oldest first.
     """
     fitted = answered[: len(answered) - len(answered) % REFIT_EVERY]
     level = fit_level(fitted)
@@ -144,7 +144,7 @@ def _logit(chance: float) -> float:
 
 
 def parse_answer(text: str) -> ReviewAnswer:
-    """Return the answer that is meant by a word, or by its first letter. Raises InvalidValue."""
+    """Return the answer for a word or its first letter. Raises InvalidValue."""
     word = text.strip().lower()
     for answer in ANSWERS:
         if word and answer.startswith(word) and (word == answer or len(word) == 1):

@@ -1,8 +1,8 @@
 """Rollback: take back what a run closed. State, duplicate mark, GitLab's link, labels and our own comments.
 
-An item is reopened only where the journal proves that this run closed it, whoever rolls it back, and nobody has closed
-it again since. One that stays closed keeps our comment and label: they say why it was closed. What a forge keeps of it
-is told: events of its timeline cannot be taken back by anybody.
+An item is reopened only where the journal proves that this run closed it and nobody has closed it again since. One that
+stays closed keeps our comment and label, which say why it was closed. Events of its timeline cannot be removed by
+anybody; the answer lists them.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ class RolledBack(NamedTuple):
 
 
 def load_applied(store: Store, run_id: int) -> DedupeRun:
-    """Return the apply that is meant: by its own number, or by that of its plan."""
+    """Return an apply by its own number, or by that of its plan."""
     run = load_run(store, run_id)
     if run.step == "plan":
         applied = find_run_of(store, run_id, "apply")
@@ -96,7 +96,7 @@ def roll_back(
 
 
 def _restore_item(context: WriteContext, applied: int, key: ItemKey) -> RolledBackItem | None:
-    work = _Restoring(context, key)
+    work = _ItemRollback(context, key)
     is_lost = False
     while True:  # from the beginning after each wait, and after a lost answer: people may have acted meanwhile
         try:
@@ -120,7 +120,7 @@ def _restore_item(context: WriteContext, applied: int, key: ItemKey) -> RolledBa
             return RolledBackItem(key.kind, key.number, work.restored, remains, "; ".join(work.problems))
 
 
-class _Restoring:
+class _ItemRollback:
     """What is taken back of one item."""
 
     def __init__(self, context: WriteContext, key: ItemKey) -> None:
@@ -160,7 +160,7 @@ class _Restoring:
         return True
 
     def _keep_apart(self, closing: JournalEntry) -> None:
-        """Remember that the pair is no duplicate, so that no later plan closes it again; unless a person accepted it
+        """Remember that the pair is not a duplicate, so that no later plan closes it again; unless a person accepted it
         since it was opened again.
         """
         context = self._context
@@ -195,7 +195,7 @@ class _Restoring:
             self.restored.append("link")
 
     def _take_mark_off(self, item: Item, target: Item) -> bool:
-        """An older server may not know how: that is told, and the rest is restored."""
+        """Take off the duplicate mark. Where an older server cannot, the problem is noted and the rest restored."""
         context = self._context
         self.remains.append("marked_as_duplicate")
         send = partial(context.forge.unmark_duplicate, context.project, item, target)

@@ -29,7 +29,7 @@ PathMatch = Literal["same", "different", "unknown"]
 Certainty = Literal["sure", "unsure"]
 
 SharedFact = Annotated[str, Meta(min_length=1, max_length=500)]
-_ANSWER_CHARS = 200_000  # characters of an answer; what is longer is no verdict
+_ANSWER_CHARS = 200_000  # of an answer; a longer one is refused
 
 
 class Verdict(Struct, frozen=True):
@@ -115,7 +115,7 @@ def verdict_schema(allowed: list[int]) -> dict[str, object]:
 
 
 class JudgedCandidate(NamedTuple):
-    """An item that is offered to a judge, and what is known of the pair. A language model is told of the item alone."""
+    """An item that is offered to a judge, with the numbers of the pair. A language model sees the item alone."""
 
     item: JudgedItem
     strength: float
@@ -240,7 +240,7 @@ def find_item_type(title: str, body: str, labels: Iterable[str]) -> ItemType:
         title     `[Bug]`, `fix:`, `Feature request: …`, `feat(ui): …`
         form      headings such as "Steps to reproduce" and "Describe the solution you'd like"
 
-    The first of these that tells decides; what tells both, or nothing, is unknown, which objects to nothing.
+    The first of these that says either decides. What says both, or nothing, is unknown, and no gate objects to it.
     """
     words = {word for label in labels for word in _LABEL_WORD.findall(label.lower())}
     by_label = _one_of(is_bug=bool(words & _BUG_WORDS), is_feature=bool(words & _FEATURE_WORDS))

@@ -44,7 +44,7 @@ def parse_filters(
     store: Store | None = None,
 ) -> Filters:  # fmt: skip
     """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
-    Which projects are meant is the caller's to find. `store`: a label of it that has a comma is no list of labels.
+    The caller finds the projects. `store`: a label in it that contains a comma is one label, not a list.
     """
 
     def is_label(name: str) -> bool:
@@ -157,7 +157,7 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
 
 
 def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:
-    """Refuse values of which one must hold where all of them are left out."""
+    """Refuse alternatives that are all left out."""
     excluded = {value.lower() for value in left_out}
     if asked and all(value.lower() in excluded for value in asked):
         raise InvalidValue(f"{asked[0].lower()!r} is both required and excluded", hint=_BOTH)
@@ -208,7 +208,7 @@ def _person(name: str, word: str) -> str:
 
 
 def _labels(word: str, is_label: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the label that a word is, or those of which one is enough: a label may have a comma of its own."""
+    """Return one label, or several of which one is enough: a label may itself contain a comma."""
     if "," not in word or is_label(word):
         return (word,)
     names = split_labels(word)
@@ -278,7 +278,7 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
         labels = [("label", names) for names in (*((name,) for name in one.labels), *one.any_labels)]
         for what, values in (*labels, ("author", one.authors)):
             if one is filters and not is_empty and len(values) == 1:
-                continue  # whatever was found has it
+                continue  # what was found has it
             names = ((value, value.removeprefix("@")) for value in values)
             yield from ((what, value) for value, name in names if not has_value(store, what, name))
         if not is_empty:
@@ -336,7 +336,7 @@ class SortOrder(NamedTuple):
 
 
 class QueryFilters(NamedTuple):
-    """What the qualifiers of a query say. Which projects are meant is for somebody with a store to find."""
+    """What the qualifiers of a query say. Projects are names here: finding them takes a store."""
 
     words: FilterWords
     projects: tuple[str, ...] = ()

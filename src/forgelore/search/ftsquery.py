@@ -109,7 +109,7 @@ def build_or(words: Sequence[Word]) -> str | None:
 
 
 def without_stops(words: Sequence[Word]) -> Sequence[Word]:
-    """Return the words that tell something; all of them when none does."""
+    """Return the words that are not stop words; all of them when there are no others."""
     return [word for word in words if not word.is_stop] or words
 
 

@@ -1,6 +1,6 @@
 """Fusion: several ranked lists into one.
 
-Two ways, because two kinds of query differ in what their scores can tell:
+Two ways, because scores mean different things for two kinds of query:
 
     fuse         reciprocal rank fusion: each list gives a document its weight / (60 + its rank). For a few typed
                  words, whose scores mean little. https://dl.acm.org/doi/10.1145/1571941.1572114
@@ -12,9 +12,9 @@ On 262 duplicates of three trackers: MRR .693 by ranks, .721 by scores, .751 by 
 .901. The gain of age was there on each tracker and for vectors and words apart; duplicates of items older than half a
 year were found about as often as without.
 
-The order differs, what is said of a document does not: both report its ranks, its raw scores and its `rrf`.
+Only the order differs: both report a document's ranks, its raw scores and its `rrf`.
 
-Relevance of a hit, 0 to 1: how well it fits what was asked, whatever its place. Below `FLOOR` it fits badly.
+Relevance of a hit, 0 to 1: how well it fits the query, wherever it ranks. Below `FLOOR` it fits badly.
 
     share of the query's telling words that it holds, cosine against what nonsense reaches -> relevance
 
@@ -22,7 +22,7 @@ Either is enough: a hit that holds every word has 1, and so has one that is as n
 document holds takes something away from all: what was asked for is not here. Where that is every word, no hit fits,
 however near: a model is near to anything in a language it was not made for.
 
-Ranks order hits and cannot tell whether any of them is good: the first of a bad lot has the best rank there is.
+Ranks order hits, but do not say whether any of them is good: even among bad hits, one is first.
 
 Weights of the two lists of a search: what a query is made of says whether words or meaning should lead.
 
@@ -140,13 +140,13 @@ def _by_rank(one: Fused) -> tuple[float, int, int]:
 _MIN = 0.02  # of the vectors': enough to fill a page that words leave short, too little to change their order
 # What joins names in code and in files. A single slash may be "read/write", and is not among them.
 _JOINED = r"[A-Za-z0-9](?:::|->|[_\\.@=]|/[^/\s]*[/._])[A-Za-z0-9]"
-_MIN_JOINED = 4  # "e.g" is no name
+_MIN_JOINED = 4  # "e.g" is not a name
 _MANY_PIECES, _MIN_PIECE = 3, 3  # non-mandatory-script-verify, but neither end-to-end nor out-of-the-box
 _MANY_DIGITS = 3  # CVE-2020-8840 is a code, 32-bit is not
 
 
 class WeighedWord(NamedTuple):
-    """A word of a query, how much it tells, and whether any document holds it."""
+    """A word of a query, its weight, and whether any document holds it."""
 
     text: str
     weight: float
@@ -179,7 +179,7 @@ def with_numbered_names(words: Sequence[WeighedWord]) -> list[WeighedWord]:
 
 
 def is_exact(word: Word) -> bool:
-    """Whether a word of a query is meant to the letter: a quoted phrase, an identifier, a code, a path, C++."""
+    """Whether a word of a query is to be found exactly: a quoted phrase, an identifier, a code, a path, C++."""
     text = word.alternatives[0].text
     if word.alternatives[0].is_prefix or has_unspaced(text):
         return False

@@ -126,7 +126,7 @@ _PREFIX_SHARE = 0.01  # of documents that hold a prefix, which has no count of i
 
 
 class WeighedQuery(NamedTuple):
-    """The words of a query with what they tell, and what each list counts."""
+    """The words of a query with their weights, and the weight of each list."""
 
     words: tuple[WeighedWord, ...]
     lists: tuple[float, float]
@@ -154,7 +154,7 @@ def rate_hits(
     hits: "list[Hit]", query: WeighedQuery, lists: "RankedLists", *, floor: float, known_count: int = 0
 ) -> "list[Hit]":
     """Return the hits with how well each fits: the `known_count` first are what the query names. `floor`: the
-    embedder's. A hit that the vectors' list lacks is no nearer than the last of it.
+    embedder's. A hit missing from the vectors' list counts as near as the last one in it.
     """
     furthest = lists.vectors[-1].cosine if lists.vectors else None
     nonsense = nonsense_among(floor, query.documents)
@@ -190,7 +190,7 @@ def _literal(words: Sequence[Word]) -> str | None:
     return words[0].text
 
 
-_AROUND = 30  # letters beside a marked word that tell its note from others with the same word
+_AROUND = 30  # letters beside a marked word that distinguish its note from others with the same word
 
 
 def name_notes(store: Store, hits: "list[Hit]") -> "list[Hit]":
@@ -270,7 +270,7 @@ def _mark(
 
 def find_item_lines(store: Store, found: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[int, int]:
     """Return document -> line, for documents of items and threads with their text and the words that matched. A hit
-    whose title alone matched is told by the first line.
+    whose title alone matched gets the first line.
     """
     places = load_document_places(store, found)
     with_threads = {place.item_id for place in places.values() if place.thread_key}

@@ -14,12 +14,12 @@ What is none of these is text, as it was typed: `TypeError: x`, `std::vec`, `a -
 - A qualifier is one of `NAMES`, in lower case, at the beginning of a word, with a value behind the colon: no blank, no
   second colon (`path::join`), no `//`. A value with blanks is quoted. `repo:` is GitHub's name of `project:`.
 - Qualifiers that GitHub knows and this search does not (`FOREIGN`), and those without a value, are text, which is
-  told in a note.
-- There are no groups. A parenthesis around qualifiers is none of their values, and a note says that it means nothing.
+  noted.
+- There are no groups. A parenthesis around qualifiers is not part of their values, and a note says that it is ignored.
 - A phrase begins and ends where words do: the quotes in `f("x y")` are text.
 - `-word` leaves out a word of three or more lower-case letters and nothing else: `-Xmx`, `-O2`, `-rf` and `-j8` are
   text. Full text folds case, so `-windows` is enough to leave out Windows; `NOT` takes any word, and quotes any text.
-- `-dbcache too high` means an option: `is_option` says so by how the project writes the word, and is told whether it
+- `-dbcache too high` means an option: `is_option` decides by how the project writes the word; it gets whether the word
   stands in a sentence: other words follow, or one such as `using` comes before. A note says what is left out, or what
   is searched for with its dash.
 - `NOT`, `OR` and `AND` are operators in capitals, and text beside other capitals: `NOT NULL`, `CREATE OR REPLACE`.
@@ -222,7 +222,7 @@ def _join_operators(pieces: list[Piece]) -> list[Piece]:
 
 
 def _negate(piece: Piece) -> Piece | None:
-    """Return a piece with NOT before it; None where that is no operator."""
+    """Return a piece with NOT before it; None where NOT is an ordinary word."""
     typed = f"NOT {piece.typed}"
     if piece.qualifier and not piece.qualifier.is_excluded:
         return piece._replace(typed=typed, qualifier=piece.qualifier._replace(is_excluded=True))

@@ -130,7 +130,7 @@ def build_query(
     """Return the request for what somebody typed. `is_literal`: all of it is text, as for something pasted. `order`: as
     `sort:` has it, which comes first.
 
-    Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
+    Raises InvalidValue for values that make no sense, NotFound for a project that is not here.
     """
     typed = TypedQuery(text) if is_literal else parse_typed(text, partial(_is_option, store))
     said = read_qualifiers(typed.qualifiers)
@@ -231,7 +231,7 @@ def read_filter_query(
 
 
 def find_project_ids(store: Store, names: Iterable[str], hosts: Hosts) -> tuple[int, ...]:
-    """Return the stored projects that people name. Raises NotFound with the name that was probably meant."""
+    """Return the stored projects that people name. Raises NotFound with the likeliest name."""
     return tuple(dict.fromkeys(resolve_project(store, name, hosts).id for name in names))
 
 

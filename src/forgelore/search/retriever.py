@@ -2,7 +2,7 @@
 
 Words are ANDed first; when that gives too little, all but the commonest are ORed behind it. Vectors stay in memory
 between queries, and only what changed is read again. While SQLite looks for words, another thread compares vectors if
-the machine has a core to spare: both work outside of Python's lock, and whoever is done with the words helps.
+the machine has a core to spare: both work outside of Python's lock, and the thread that finishes first helps the other.
 
 Acronyms: `RBF` and "replace by fee" find each other. They are learned from the items' own texts when somebody asks:
 "replace by fee (RBF)", "RBF (replace by fee)", or "replace-by-fee" beside RBF, where the words begin with its letters.
@@ -199,7 +199,7 @@ class Retriever:
 
     def _without_items(self, scope: SearchScope, allowed: Allowed, item_ids: Sequence[int]) -> SearchScope:
         """Return a scope without the documents of some items. Whoever compares each item of a project with the others
-        leaves out itself: resolving the filters anew took a tenth of its time.
+        leaves out itself: resolving the filters again took a tenth of its time.
         """
         import numpy as np
 
@@ -238,7 +238,7 @@ class Retriever:
         return self.begin_by_vector(vector, depth, scope, source=source)()
 
     def query_vector(self, text: str) -> "Vector":
-        """Return the vector of what a person typed. Raises LoreError when there is none to be had."""
+        """Return the vector of what a person typed. Raises LoreError where none can be made."""
         stored = self.stored_embedder()
         assert self.embedder is not None
         return _fit(self.embedder.embed_query(text), stored)
@@ -259,7 +259,7 @@ class Retriever:
         return unpack_vector(packed) if packed else None
 
     def stored_embedder(self) -> "StoredEmbedder":
-        """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
+        """Return the row of the configured embedder. Raises LoreError without one, or without its vectors."""
         from forgelore.store.documents import find_embedder
 
         if self._problem:
@@ -287,7 +287,7 @@ def _has_core_to_spare() -> bool:
     """
     try:
         return os.getloadavg()[0] < (os.cpu_count() or 1)
-    except (AttributeError, OSError):  # not told on every system
+    except (AttributeError, OSError):  # not available on every system
         return False
 
 

@@ -22,7 +22,7 @@ _FRESH = "s.is_fresh AND s.content_version = i.content_version"
 
 
 class Candidate(NamedTuple):
-    """A candidate of a set. `is_offered` False: it is shown beside the others, and no judge hears of it. The last three
+    """A candidate of a set. `is_offered` False: it is shown beside the others, but not to a judge. The last three
     are for people, and are not kept: they say which item that is.
     """
 
