@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.compare.evidence import MAX, compare_paths, path_bonus, distinctive_paths, weigh_paths
+from forgelore.compare.evidence import MAX, compare_paths, distinctive_paths, path_bonus, weigh_paths
 
 PATHS = [f"src/{name}.py" for name in "abcdefgh"]
 CHANGE = st.integers(0, 255).map(lambda bits: frozenset(path for at, path in enumerate(PATHS) if bits >> at & 1))

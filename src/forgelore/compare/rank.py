@@ -24,9 +24,9 @@ from forgelore.compare.evidence import (
     compare,
     compare_history,
     compare_paths,
+    distinctive_paths,
     find_quotes,
     path_bonus,
-    distinctive_paths,
     was_open,
     weigh_paths,
 )
