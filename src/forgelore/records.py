@@ -112,7 +112,7 @@ class CandidatePair(NamedTuple):
 
 class PlannedClosing(NamedTuple):
     """A closing as a plan sees it, or what became of it. `reason`: why the item stays open, "" for none. `action`: in a
-    plan close or skip, in an apply closed, skip or wait (its hours of grace run). `seen`: JSON of what the item and its
+    plan close or skip, in an apply closed, skip or wait (in its grace period). `seen`: JSON of what the item and its
     target looked like.
     """
 

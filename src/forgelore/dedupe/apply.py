@@ -1,7 +1,7 @@
 """Apply a plan: read each item and its target again, and close the item only if nothing has happened since.
 
-    recheck → close → comment                          without hours of grace
-    recheck → label → comment → … hours … → recheck → close    with them
+    recheck → close → comment                          without a grace period
+    recheck → label → comment → … hours … → recheck → close    with one
 
 A plan is applied only where an audit has shown that its judges are right (`check_proof`). Everything is journalled
 before it is sent, so the same command goes on where a killed one ended, and a plan that was applied changes nothing the

@@ -178,7 +178,7 @@ def list_judges(store: Store, item_ids: Iterable[int]) -> list[EdgeJudge]:
 
 
 def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
-    """Return the hours of grace of a project that were neither taken back nor ended by a closing, oldest first."""
+    """Return the grace periods of a project that were neither taken back nor ended by a closing, oldest first."""
     sql = f"""
         SELECT i.id, j.run_id, coalesce(p.action, 'wait'), coalesce(p.reason, ''), r.ended_at
         FROM write_journal j
