@@ -2,13 +2,16 @@
 
 The search is the terminal's output as rich draws it; the comment is the Markdown that `forgelore triage` would post,
 rendered by markdown-it into a `foreignObject`, which browsers show and most other viewers leave empty. Neither loads
-anything from the network.
+anything from the network. `python scripts/docs_pictures.py` draws comments of every kind with a real browser.
 """
 
 import io
 import json
+import pathlib
 import re
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
 
 from markdown_it import MarkdownIt
 from rich.console import Console
@@ -18,7 +21,9 @@ from rich.text import Text
 SEARCH = "forgelore search 'why do removed files return' --type issue --limit 3"
 COMMENT = "forgelore triage '#11' --json"
 _COLUMNS = 100
-_WIDTH, _HEIGHT = 900, 500
+_WIDTH, _HEIGHT = 900, 230
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_OPEN = "{% open %}"
 # rich's own frame, without the typefaces that it would load from another host.
 _FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
@@ -41,21 +46,35 @@ _FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="htt
 </g>
 </svg>
 """
+# What GitHub's pages look like, in words of our own.
+_STYLE = """
+.comment { --ink: #1f2328; --dim: #59636e; --line: #d1d9e0; --page: #fff; --head: #f6f8fa; --link: #0969da;
+  --code: #eff1f3; }
+.dark .comment { --ink: #f0f6fc; --dim: #9198a1; --line: #3d444d; --page: #0d1117; --head: #151b23; --link: #4493f8;
+  --code: #2a313c; }
+.comment { font: 14px/1.5 -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; color: var(--ink);
+  background: var(--page); border: 1px solid var(--line); border-radius: 6px; box-sizing: border-box; }
+.comment .head { background: var(--head); border-bottom: 1px solid var(--line); border-radius: 6px 6px 0 0;
+  padding: 8px 16px; color: var(--dim); }
+.comment .head b { color: var(--ink); }
+.comment .head i { border: 1px solid var(--line); border-radius: 2em; padding: 0 7px; font-size: 12px;
+  font-style: normal; }
+.comment .body { padding: 4px 16px 8px; }
+.comment p, .comment details { margin: 12px 0; }
+.comment summary { cursor: pointer; }
+.comment ul { padding-left: 2em; }
+.comment a { color: var(--link); text-decoration: underline; }
+.comment code { background: var(--code); border-radius: 6px; padding: .2em .4em; font: 12px ui-monospace, monospace; }
+.comment sub { color: var(--dim); font-size: 12px; vertical-align: baseline; }
+"""
+_FRAMED = """<div class="comment"><div class="head"><b>github-actions</b> <i>bot</i> commented now</div>
+<div class="body">{body}</div></div>"""
 _PAGE = """<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">
-<style>
-.comment {{ font: 14px/1.5 sans-serif; color: #1f2328; background: #fff; border: 1px solid #d1d9e0; border-radius: 6px;
-  padding: 0 16px; height: {inner}px; overflow: hidden; box-sizing: border-box; }}
-.comment blockquote {{ margin: 0 0 12px; padding: 0 12px; border-left: 4px solid #9a6700; }}
-.comment h3 {{ margin: 12px 0; }}
-.comment a {{ color: #0969da; text-decoration: none; }}
-.comment table {{ border-collapse: collapse; margin: 8px 0; font-size: 13px; }}
-.comment td, .comment th {{ border: 1px solid #d1d9e0; padding: 4px 10px; text-align: left; }}
-.comment code {{ background: #eff1f3; font-size: 12px; }}
-.comment sub {{ color: #59636e; line-height: 1.4; }}
-</style>
+<style>{style}</style>
 <foreignObject width="{width}" height="{height}">
-<div xmlns="http://www.w3.org/1999/xhtml" class="comment">
-{body}</div>
+<div xmlns="http://www.w3.org/1999/xhtml">
+{framed}
+</div>
 </foreignObject>
 </svg>
 """
@@ -77,11 +96,51 @@ def draw_terminal(command: str, output: str) -> str:
     return console.export_svg(title="forgelore", theme=MONOKAI, code_format=_FRAME, unique_id="search")
 
 
+def frame_comment(markdown: str) -> str:
+    """Return a comment as a forge shows it: what is folded is folded."""
+    html = MarkdownIt("commonmark", {"html": True, "xhtmlOut": True}).render(markdown)
+    return _FRAMED.format(body=re.sub(r"<!--.*?-->\n?", "", html))
+
+
 def draw_comment(markdown: str) -> str:
-    """Return a comment as a forge shows it: folded parts are folded."""
-    html = MarkdownIt("commonmark", {"html": True, "xhtmlOut": True}).enable("table").render(markdown)
-    html = html.replace("<details open>", '<details open="open">').replace(
-        "[!WARNING]", "<strong>⚠ Warning</strong><br />"
+    return _PAGE.format(width=_WIDTH, height=_HEIGHT, style=_STYLE, framed=frame_comment(markdown))
+
+
+def build_page(comments: Iterable[str], scheme: str) -> str:
+    """Return a page of comments as GitHub shows them, light or dark; `{% open %}` before one opens its folds."""
+    parts = []
+    for one in comments:
+        framed = frame_comment(one.removeprefix(_OPEN))
+        parts.append(framed.replace("<details>", "<details open>") if one.startswith(_OPEN) else framed)
+    spaced = "<div style='height: 16px'></div>".join(parts)
+    ground = "#0d1117" if scheme == "dark" else "#fff"
+    return (
+        f"<!doctype html><meta charset='utf-8'><style>{_STYLE} body {{ margin: 0; padding: 16px; width: 868px;"
+        f" background: {ground} }}</style><body class='{scheme}'>{spaced}</body>"
     )
-    body = re.sub(r"<!--.*?-->\n?", "", html)
-    return _PAGE.format(width=_WIDTH, height=_HEIGHT, inner=_HEIGHT, body=body)
+
+
+def main() -> None:
+    """Draw comments of every kind with a browser: what a person sees of them on GitHub."""
+    sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "tests" / "core")]
+    from test_comments import comments
+
+    from browser import Browser
+
+    said = dict(comments())
+    issue = ("github", "issue")
+    shown = [
+        said[*issue, "open", "similar, warned"], _OPEN + said[*issue, "fixed before", "similar, warned"],
+        said[*issue, "fixed since", "similar, listed"], said[*issue, "open", "same_text, closing"],
+        said["github", "change", "open", "similar, rival"],
+    ]  # fmt: skip
+    for scheme in ("light", "dark"):
+        with tempfile.TemporaryDirectory() as folder, Browser(pathlib.Path(folder)) as browser:
+            page = pathlib.Path(folder) / "page.html"
+            page.write_text(build_page(shown, scheme), encoding="utf-8")
+            browser.open(page, width=900, scheme=scheme)
+            (_ROOT / "docs" / "pictures" / f"comment-{scheme}.png").write_bytes(browser.screenshot())
+
+
+if __name__ == "__main__":
+    main()

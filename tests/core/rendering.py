@@ -33,6 +33,7 @@ class Seen(NamedTuple):
     images: list[str]
     tags: list[str]
     text: str  # everything a reader sees
+    uncoded: str  # ... but for code, where no forge looks for references
     prose: str  # the part of it that forges search for references
     html: str
 
@@ -40,7 +41,7 @@ class Seen(NamedTuple):
 class _Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.links, self.images, self.tags, self.text, self.prose = [], [], [], "", ""
+        self.links, self.images, self.tags, self.text, self.uncoded, self.prose = [], [], [], "", "", ""
         self._inside = []
 
     def handle_starttag(self, tag, attrs):
@@ -58,6 +59,7 @@ class _Reader(html.parser.HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+        self.uncoded += data if not {"code", "pre"} & set(self._inside) else "\n"
         if "a" in self._inside:
             target, said = self.links.pop()
             self.links.append((target, said + data))
@@ -70,9 +72,13 @@ def render(markdown: str) -> Seen:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    return Seen(reader.links, reader.images, reader.tags, reader.text, reader.prose, page)
+    return Seen(reader.links, reader.images, reader.tags, reader.text, reader.uncoded, reader.prose, page)
 
 
 def references(seen: Seen) -> list[str]:
-    """The kinds of references that a forge would find, in all that is shown: code and links too, to be on the safe side."""
-    return [name for name, pattern in REFERENCES.items() if pattern.search(seen.text)]
+    """The kinds of references that a forge would find: in links too, to be on the safe side, and marks of duplicates even in
+    code.
+    """
+    mark = REFERENCES["duplicate mark"]
+    found = [name for name, pattern in REFERENCES.items() if pattern.search(seen.uncoded)]
+    return found or (["duplicate mark"] if mark.search(seen.text) else [])

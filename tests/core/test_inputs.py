@@ -56,3 +56,12 @@ def test_any_text_at_all_gives_usable_inputs(values):
     assert 1 <= inputs.max_results <= 20
     assert inputs.index_branch.strip("/") == inputs.index_branch
     assert not inputs.index_branch.startswith("-")
+
+
+def test_the_comment_is_explained_on_the_page_of_the_copy_that_the_workflow_names():
+    own = {"ABOUT_REPOSITORY": "acme/forgelore", "ABOUT_REF": "0123abc"}
+    page = "https://github.com/acme/forgelore/blob/0123abc/docs/triage/comment.md"
+    assert parse_inputs(own)[0].about == page
+    assert parse_inputs({**own, "INPUT_ABOUT": "https://acme.example/bot"})[0].about == "https://acme.example/bot"
+    for broken in ({"ABOUT_REPOSITORY": "acme"}, {"ABOUT_REF": ""}, {"ABOUT_REF": "a b"}):
+        assert parse_inputs({**own, **broken})[0].about == ""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendering import references, render
 
-from forgelore.text.markdown import BREAK, code, link, plain, quiet_url, safe_url, visible_line
+from forgelore.text.markdown import BREAK, code, is_quotable, link, plain, quiet_url, safe_url, titled, visible_line
 
 ISOLATES = "\u2068\u2069"
 HOSTILE = [
@@ -32,12 +32,36 @@ def test_hostile_text_makes_nothing_but_text(text):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_in_a_table_a_link_and_code_stays_in_its_place(text):
-    table = f"| a | b |\n|---|---|\n| {plain(text, limit=200)} | {code(text, limit=200)} |\n"
-    seen = render(f"{table}\n{link(plain(text, limit=200) or 'x', 'https://good.example/')}")
-    assert seen.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td", "code", "p", "a"]
+def test_hostile_text_in_a_link_and_in_code_stays_in_its_place(text):
+    quoted = code(text, limit=200) if is_quotable(text) else "`x`"
+    seen = render(f"- {quoted} and {link(plain(text, limit=200) or 'x', 'https://good.example/')}")
+    assert seen.tags == ["ul", "li", *(["code"] if quoted else []), "a"]
     assert [target for target, _ in seen.links] == ["https://good.example/"]
     assert references(seen) == []
+
+
+@pytest.mark.parametrize(
+    "text", [*HOSTILE, "`a` and `@ana` of `b`", "duplicate `of` `#12`", "`x", "``a`` `b`", "a`b`c"]
+)
+def test_a_title_keeps_its_code_and_does_nothing(text):
+    seen = render(f"[{titled(text, limit=120, words=20) or 'x'}](https://good.example/)")
+    assert {*seen.tags} <= {"p", "a", "code"}
+    assert [target for target, _ in seen.links] == ["https://good.example/"]
+    assert references(seen) == []
+    assert not re.search("[\u200b-\u200f]", "".join(re.findall("<code>(.*?)</code>", seen.html)))
+
+
+@given(st.text(max_size=60), st.integers(1, 9))
+def test_a_title_is_cut_after_words_and_says_so(text, words):
+    shown = render(titled(text, limit=200, words=words)).text.split()
+    said = visible_line(text, limit=200).split()
+    assert len(shown) <= max(words, 1)
+    assert len(said) <= words or not shown or shown[-1].endswith("…")
+
+
+def test_what_an_author_wrote_as_code_is_code():
+    assert titled("`database is locked` when using `x|y`", limit=99) == "`database is locked` when using `x|y`"
+    assert titled("`a", limit=99) == "\\`a"
 
 
 ANY = st.text(st.characters(codec=None), max_size=120)

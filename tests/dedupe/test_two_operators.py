@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dedupe.closing_lab import ClosingLab, reasons
-from forgelore.dedupe.closing_rules import SeenItem, WaitingNote, build_note
+from forgelore.dedupe.closing_rules import SeenItem, WaitingNote, with_note
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError
 
@@ -95,7 +95,7 @@ def test_what_the_bot_told_people_is_left_to_the_bot(closing):
     original, copy = closing.prepare()
     seen = SeenItem("", (), 0, None, None)
     note = WaitingNote(original, HOURS, closing.time.now_ms(), seen, seen)
-    closing.on_issue("comment", copy, build_note(note, f"#{original}"), author="ana")
+    closing.on_issue("comment", copy, with_note(note, "hello"), author="ana")
     closing.time.pass_by(60)
     closing.lab.sync()
     assert reasons(closing.apply(closing.planned())) == {copy: ReasonCode.IN_GRACE}

@@ -22,7 +22,7 @@ def test_the_whole_story_of_the_specification(bot):
     again = bot.opened(*AGAIN)
     (comment,) = bot.said(again)
     assert comment.startswith("<!-- forgelore:triage:v1 -->\n")
-    assert "[!WARNING]" in comment
+    assert "This may be the same as" in comment
     assert f"issue {first}" in comment
     assert "cannot lock" in comment
     assert bot.data["items"][0]["outcome"] == "duplicate"
@@ -45,7 +45,7 @@ def test_a_change_hears_of_the_issue_it_seems_to_be_about(bot):
     bot.happens(change)
     (comment,) = bot.said(change)
     assert f"issue {export}" in comment
-    assert "[!WARNING]" not in comment
+    assert "may be the same" not in comment
 
 
 def test_the_first_run_reads_the_history_and_is_useful_at_once(bot):
@@ -82,8 +82,8 @@ def test_a_match_that_was_fixed_before_is_a_possible_regression(bot):
     bot.happens(first, "closed")
     bot.server.clock.advance(3600)
     again = bot.opened(*AGAIN)
-    assert "Possible regression" in bot.said(again)[0]
-    assert "closed as fixed" in bot.said(again)[0]
+    assert f"This may be [issue {first}: " in bot.said(again)[0]
+    assert f" again, which [pull request {change}](" in bot.said(again)[0]
 
 
 def test_a_deleted_item_leaves_the_index_with_its_text(bot):

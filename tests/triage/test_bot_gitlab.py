@@ -1,6 +1,7 @@
 """The same bot inside GitLab CI: a webhook's body or a merge request's pipeline in, one note out."""
 
 import json
+import re
 
 import pytest
 from test_bot import AGAIN, CRASH, EXPORT, THEME
@@ -9,11 +10,13 @@ from forgelore.surfaces.cli.main import main
 from servers.githttp import GitServer
 from servers.gitlab import Token
 from support import GITLAB_TOKEN
+from triage.conftest import let_everybody_write
 
 
 class GitLabBot:
     def __init__(self, lab, git, tmp_path, monkeypatch, capsys):
         self.project, self.server, self.git = lab.project, lab.server, git
+        let_everybody_write(self.project)
         self._tmp_path, self._monkeypatch, self._capsys = tmp_path, monkeypatch, capsys
         git.create("group/app.git")
         lab.server.tokens[GITLAB_TOKEN] = Token("triage-bot", "Triage", scopes=("api",))
@@ -102,7 +105,7 @@ def test_a_merge_request_that_closed_it_makes_it_a_possible_regression(bot):
     bot.server.clock.advance(3600)
     _, data = bot.issue(*AGAIN)
     assert data["items"][0]["outcome"] == "regression"
-    assert f"which was fixed by [merge request {change}](" in data["items"][0]["report"]
+    assert re.search(rf"again, which \[merge request {change}\]\(\S+\) fixed earlier", data["items"][0]["report"])
 
 
 def test_closed_alone_is_not_fixed(bot):
@@ -111,8 +114,8 @@ def test_closed_alone_is_not_fixed(bot):
     bot.server.clock.advance(3600)
     _, data = bot.issue(*AGAIN)
     assert data["items"][0]["outcome"] == "duplicate"
-    assert "It is closed." in data["items"][0]["report"]
-    assert "add what is new there" not in data["items"][0]["report"]
+    assert "(closed)" in data["items"][0]["report"]
+    assert "add anything new there" not in data["items"][0]["report"]
 
 
 def test_a_match_that_was_closed_as_a_duplicate_names_the_original(bot):
@@ -122,6 +125,6 @@ def test_a_match_that_was_closed_as_a_duplicate_names_the_original(bot):
     bot.server.clock.advance(3600)
     _, data = bot.issue(*CRASH)
     report = data["items"][0]["report"]
-    assert f"has the same text as** [issue {first}](" in report
-    assert f"It was closed as a duplicate; the original is [issue {original}: Shares cannot be used" in report
-    assert "(open). If it is the same, please add what is new there" in report
+    assert f"has the same text as [issue {first}](" in report
+    assert f"(closed in favour of [issue {original}](" in report
+    assert "which is open). Please add anything new there" in report

@@ -39,8 +39,9 @@ def test_a_scheduled_run_learns_labels_and_the_next_report_suggests_one(labelled
     assert any("labels that may be suggested" in note for note in labelled.data["notes"])
     labelled.set(INPUT_SIMILARITY_THRESHOLD="0.1")
     number = labelled.opened("button colour theme window problem again", "The font dialog menu icon is wrong.")
-    assert "Suggested labels" in labelled.said(number)[0]
-    assert "ui" in labelled.said(number)[0].partition("Suggested labels")[2]
+    opening, _, folded = labelled.said(number)[0].partition("<summary>Why</summary>")
+    assert "`ui` (" in folded.partition("how often they were right")[2]
+    assert "`ui`" not in opening
     assert labelled.project.items[number].labels == []
 
 

@@ -42,8 +42,9 @@ def test_a_change_of_the_same_lines_is_named_though_the_texts_have_nothing_in_co
     )  # fmt: skip
     noun = "pull request" if forge == "bot" else "merge request"
     told = tell(bot, other)
-    assert f"**Changes the same 2 lines as** {noun} {first}: Uploads of large files give up too early (open)." in plain(
-        told["report"]
+    assert (
+        f"This changes the same 2 lines as {noun} {first}: Uploads of large files give up too early (open)."
+        in plain(told["report"])
     )
     assert (told["outcome"], told["comment"]) == ("similar", "created")
 
@@ -51,20 +52,20 @@ def test_a_change_of_the_same_lines_is_named_though_the_texts_have_nothing_in_co
 def test_the_same_author_is_not_warned(bot):
     first = fill(bot)
     tell(bot, first)
-    assert "Changes the same" not in tell(bot, add(bot, "Patience", 300, author="bo"))["report"]
+    assert "changes the same" not in tell(bot, add(bot, "Patience", 300, author="bo"))["report"]
 
 
 def test_a_change_that_names_the_other_is_left_alone(bot):
     first = fill(bot)
     tell(bot, first)
     named = add(bot, "Patience", 300, author="cy", body=f"Takes over #{first}, which nobody works on.")
-    assert "Changes the same" not in tell(bot, named)["report"]
+    assert "changes the same" not in tell(bot, named)["report"]
 
 
 def test_the_earlier_change_is_not_told_of_the_later_one(bot):
     first = fill(bot)
     tell(bot, add(bot, "Patience", 300, author="cy"))
-    assert "Changes the same" not in tell(bot, first)["report"]
+    assert "changes the same" not in tell(bot, first)["report"]
 
 
 def test_what_was_merged_with_the_same_lines_is_told_as_merged(bot):
@@ -74,7 +75,7 @@ def test_what_was_merged_with_the_same_lines_is_told_as_merged(bot):
     bot.github.time.pass_by(3_600)
     same = add(bot, "Patience", 60, author="cy")
     report = plain(tell(bot, same)["report"])
-    assert f"**Repeats what was merged with** pull request {first}: Uploads of large files give up too early" in report
+    assert f"This repeats what was merged with pull request {first}: Uploads of large files give up too early" in report
     assert "(merged 2026-03-" in report
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from forgelore.dedupe.closing_rules import SeenItem, WaitingNote, build_note, parse_note
+from forgelore.dedupe.closing_rules import SeenItem, WaitingNote, parse_note, with_note
 
 TEXT = (
     "Opening the settings twice empties the list of folders",
@@ -44,8 +44,9 @@ def test_a_sure_duplicate_is_told_labelled_and_closed_when_the_hours_are_over(wa
     copy = waiting.split(waiting.copy())
     assert state(waiting, copy) == ("open", ["possible-duplicate"])
     (note,) = waiting.notes(copy)
-    assert f"This seems to repeat #{waiting.first}. It will be closed in {HOURS} hours" in note
-    assert len(waiting.said(copy)) == 2, "the report, and the note"
+    assert f"This has the same text as [issue {waiting.first}](" in note
+    assert f"(open). It will be closed in {HOURS} hours, unless" in note
+    assert waiting.said(copy) == [note], "one comment carries both"
     waiting.daily(HOURS - 1)
     assert state(waiting, copy)[0] == "open"
     waiting.split(copy)
@@ -81,8 +82,8 @@ def test_whatever_people_do_keeps_it_open_and_takes_the_label_off(waiting, act):
     waiting.daily(HOURS + 1)
     assert (state(waiting, copy)[0], "possible-duplicate" in state(waiting, copy)[1]) == ("open", False)
     notes = waiting.notes(copy)
-    assert all("This stays open after all" in one and "will be closed" not in one for one in notes)
-    assert len(notes) == 1
+    assert all("It stays open: somebody took part." in one and "will be closed" not in one for one in notes)
+    assert [waiting.said(copy)] == [notes]
     waiting.daily(HOURS + 1)
     assert state(waiting, copy)[0] == "open"
     waiting.split(copy)
@@ -146,7 +147,7 @@ def test_a_forged_note_closes_nothing(waiting, author):
     """By a stranger, or by another workflow with the same token that repeats what a stranger wrote."""
     victim = waiting.project.add_issue("The window is too small", "Nobody can read the third column", author="pia")
     seen = SeenItem("", (), 0, None, None)
-    forged = build_note(WaitingNote(waiting.first, 1, 0, seen, seen), f"#{waiting.first}")
+    forged = with_note(WaitingNote(waiting.first, 1, 0, seen, seen), "hello")
     waiting.project.edit(victim, labels=["possible-duplicate"])
     waiting.project.comment(victim, forged, author=author)
     waiting.daily(HOURS)
@@ -168,8 +169,33 @@ def test_it_is_off_by_default_and_in_the_plain_workflow(waiting):
 def test_a_note_says_what_it_was_told_and_nothing_else_is_one():
     seen = SeenItem("a" * 64, ("x-->y",), 3, None, 5, 9, "c0ffee")
     note = WaitingNote(7, 72, 1_000, seen, seen)
-    body = build_note(note, "#7")
-    assert parse_note(body) == note
-    assert body.partition("\n")[0].count("-->") == 1
+    body = with_note(note, "hello")
+    assert parse_note(body) == parse_note(body.replace("\n", "\r\n")) == note
+    assert parse_note(body.partition("\n")[2]) == note, "as older versions wrote it"
+    assert [line.count("-->") for line in body.splitlines()] == [1, 1, 0]
     for other in (None, "", "> " + body, "hello\n" + body, body.replace('"target":7', '"target":"7"')):
         assert parse_note(other) is None
+
+
+def test_what_was_objected_to_stays_known_when_the_report_is_written_anew(waiting):
+    copy = waiting.split(waiting.copy())
+    waiting.project.comment(copy, "It is not", author="zoe")
+    waiting.daily(HOURS + 1)
+    waiting.project.edit(copy, title=TEXT[0] + " again")
+    waiting.happens(copy, "edited")
+    (comment,) = waiting.said(copy)
+    assert "nearly the same text" in comment
+    assert parse_note(comment).is_ended
+    waiting.project.edit(copy, title="Something else", body="that has nothing to do with it at all")
+    waiting.happens(copy, "edited")
+    assert parse_note(waiting.said(copy)[0]).is_ended
+
+
+def test_where_a_person_took_the_comment_away_nothing_is_closed(waiting):
+    copy = waiting.copy()
+    waiting.set(INPUT_CLOSE_AFTER="")
+    waiting.split(copy)
+    waiting.project.delete_comment(waiting.project.items[copy].comments[0].id)
+    waiting.set(INPUT_CLOSE_AFTER=str(HOURS))
+    waiting.split(copy)
+    assert (waiting.said(copy), state(waiting, copy)) == ([], ("open", []))

@@ -25,17 +25,17 @@ def test_a_copy_of_an_open_issue_is_told_as_that(bot):
     (first,) = copies(bot, 1)
     number = bot.opened(CRASH[0].upper(), CRASH[1].replace("\n", "\r\n") + "  \n")
     (comment,) = bot.said(number)
-    assert f"**This issue has the same text as** [issue {first}](" in comment
+    assert f"This has the same text as [issue {first}](" in comment
     assert "(open)" in comment
     assert "marked as duplicates" not in comment
-    assert "% similar" not in comment.partition("<details>")[0]
+    assert "%" not in comment
     assert "(same text)" in bot.summary.read_text()
 
 
 def test_a_near_copy_is_told_as_that(bot):
     (first,) = copies(bot, 1)
     number = bot.opened(CRASH[0] + "!", CRASH[1] + " Thanks!")
-    assert f"has nearly the same text as** [issue {first}: " in bot.said(number)[0]
+    assert f"has nearly the same text as [issue {first}: " in bot.said(number)[0]
 
 
 @pytest.mark.parametrize("before", [2, 3, 4, 14])
@@ -43,7 +43,10 @@ def test_whichever_copy_it_is_it_names_the_first(bot, before):
     first = copies(bot, before)[0]
     number = bot.opened(*CRASH)
     assert named(bot) == first
-    assert f"has the same text as** [issue {first}](" in bot.said(number)[0]
+    (comment,) = bot.said(number)
+    assert f"has the same text as [issue {first}](" in comment
+    assert f"(open, with {before - 1} cop" in comment
+    assert comment.count("](") == 1, "copies of one text are one row"
 
 
 def test_the_first_open_copy_is_named_and_a_closed_one_only_when_all_are(bot):
@@ -55,7 +58,7 @@ def test_the_first_open_copy_is_named_and_a_closed_one_only_when_all_are(bot):
         bot.project.close(number, reason="not_planned")
     number = bot.opened(*CRASH)
     assert named(bot) == first
-    assert "It was declined" in bot.said(number)[0]
+    assert "closed as not planned" in bot.said(number)[0]
 
 
 def test_a_text_that_many_filed_is_no_form(bot):
@@ -80,9 +83,9 @@ def test_closed_as_completed_is_closed_and_not_fixed(bot):
     closed(bot, first, reason="completed")
     number = bot.opened(*AGAIN)
     (comment,) = bot.said(number)
-    assert "It is closed." in comment
+    assert "(closed)" in comment
     assert "fixed" not in comment
-    assert "egression" not in comment
+    assert " again" not in comment
     assert bot.data["items"][0]["outcome"] == "duplicate"
 
 
@@ -95,10 +98,9 @@ def test_a_merged_change_that_closed_it_makes_it_fixed(bot, words):
     bot.server.clock.advance(3600)
     number = bot.opened(*AGAIN)
     (comment,) = bot.said(number)
-    assert "**Possible regression:**" in comment
-    assert f"which was fixed by [pull request {change}](" in comment
+    assert f" again, which [pull request {change}](" in comment
+    assert "fixed earlier. If so, please say which version shows it." in comment
     assert "Lock another file" not in comment.partition("<details>")[0]
-    assert "✅ closed as fixed" in comment
 
 
 @pytest.mark.parametrize("how", ["open change", "closed change", "not planned", "later"])
@@ -117,7 +119,7 @@ def test_a_change_that_did_not_close_it_fixed_nothing(bot, how):
         bot.project.merge(change)
     bot.happens(number)
     (comment,) = bot.said(number)
-    assert "egression" not in comment
+    assert " again" not in comment
     assert ("fixed by" in comment) == (how == "later")
 
 
@@ -126,8 +128,8 @@ def test_nobody_is_sent_to_what_was_declined_or_repeats_another(bot, reason):
     first = bot.project.add_issue(*CRASH)
     closed(bot, first, reason=reason)
     (comment,) = bot.said(bot.opened(*AGAIN))
-    assert "add what is new there" not in comment
-    assert {"not_planned": "It was declined", "duplicate": "It was closed as a duplicate."}[reason] in comment
+    assert "add anything new there" not in comment
+    assert {"not_planned": "(closed as not planned)", "duplicate": "(closed as a duplicate)"}[reason] in comment
 
 
 def test_what_was_closed_in_favour_of_this_very_item_is_not_what_it_repeats(bot):
@@ -148,11 +150,11 @@ def test_two_jobs_keep_a_regression_and_take_it_away_when_told(bot, tmp_path):
     decision = json.loads(path.read_text())
     assert decision["duplicate_of"] == first
     bot.happens(again, "opened", "--apply", str(path))
-    assert "**Possible regression:**" in bot.said(again)[0]
+    assert " again, which " in bot.said(again)[0]
     assert bot.data["items"][0]["outcome"] == "regression"
     path.write_text(json.dumps({**decision, "duplicate_of": None}))
     bot.happens(again, "edited", "--apply", str(path))
-    assert "egression" not in bot.said(again)[0]
+    assert " again, which " not in bot.said(again)[0]
 
 
 def test_lines_that_both_quote_alike_are_shown_as_the_same(bot):
@@ -163,9 +165,10 @@ def test_lines_that_both_quote_alike_are_shown_as_the_same(bot):
     bot.project.add_issue("Client dies on a share", f"Nothing works since the update.\n{trace}")
     number = bot.opened("Client dies on a share", f"My colleagues see this every morning:\n{trace}")
     (comment,) = bot.said(number)
-    rows = [line for line in comment.splitlines() if line.startswith(("| error", "| frame", "| path", "| identifier"))]
+    rows = [line for line in comment.splitlines() if line.startswith(("- error", "- frame", "- path", "- identifier"))]
     assert len(rows) >= 3
-    assert all(line.endswith("| the same |") for line in rows), rows
+    assert not any(line.endswith(" there") for line in rows), rows
+    assert "Both show `cannot lock the folder of the…`." in comment
 
 
 def test_a_change_with_the_text_of_an_earlier_one_is_told_as_that(bot):
@@ -173,4 +176,31 @@ def test_a_change_with_the_text_of_an_earlier_one_is_told_as_that(bot):
     bot.server.clock.advance(3600)
     second = bot.project.add_change(*EXPORT, files=[("modified", "src/b.py")])
     bot.happens(second)
-    assert f"has the same title and description as** [pull request {first}](" in bot.said(second)[0]
+    assert f"has the same title and description as [pull request {first}](" in bot.said(second)[0]
+
+
+def test_what_one_person_files_again_is_listed_and_not_warned_of(bot):
+    first = bot.project.add_issue(*CRASH, author="kim")
+    bot.server.clock.advance(3600)
+    number = bot.opened(*CRASH, author="Kim")
+    (comment,) = bot.said(number)
+    assert f"**Similar issue:** [issue {first}: " in comment
+    assert "(same text, open)" in comment
+    assert bot.data["items"][0]["outcome"] == "similar"
+
+
+def test_copies_of_another_text_are_one_row_that_names_the_oldest(bot):
+    bot.set(INPUT_DUPLICATE_THRESHOLD="1", INPUT_SIMILARITY_THRESHOLD="0.2")
+    first = copies(bot, 4)[0]
+    (comment,) = bot.said(bot.opened(*AGAIN))
+    opening = comment.partition("<details>")[0]
+    assert f"**Similar issue:** [issue {first}: " in opening
+    assert "(open, with 3 copies)" in opening
+
+
+def test_the_owner_of_a_project_says_where_the_comment_is_explained(bot):
+    bot.set(INPUT_ABOUT="https://acme.example/bots")
+    copies(bot, 1)
+    assert "<sub>[What is this?](https://acme.example/bots) · 👎" in bot.said(bot.opened(*CRASH))[0]
+    bot.set(INPUT_ABOUT="javascript:alert(1)")
+    assert "javascript" not in bot.said(bot.opened(*CRASH))[0]

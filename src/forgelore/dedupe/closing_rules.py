@@ -20,7 +20,7 @@ from forgelore.compare.scoring import Interval, wilson
 from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.records import EdgeJudge, GracePeriod
-from forgelore.text.markdown import GRACE, STAYS_OPEN, build_message
+from forgelore.text.markdown import MARKER
 
 
 class SeenItem(Struct, frozen=True):
@@ -222,7 +222,7 @@ HOUR_MS = 3_600_000
 
 
 class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the bot's own comment remembers of an item that waits for its closing, in its first line:
+    """What the bot's report remembers of an item that waits for its closing, in the line below its marker:
 
         <!-- forgelore:waiting:v1 {"target": 7, "hours": 72, "at": 1700000000000, …} -->
 
@@ -241,16 +241,18 @@ class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return now_ms >= self.at + self.hours * HOUR_MS
 
 
-def build_note(note: WaitingNote, target: str) -> str:
-    """Return the comment; nothing in it can end its first line before its end."""
+def with_note(note: WaitingNote, report: str) -> str:
+    """Return a report that remembers a note; nothing in it can end its line before its end."""
     text = msgspec.json.encode(note).decode().replace(">", "\\u003e")
-    words = STAYS_OPEN if note.is_ended else GRACE
-    return build_message(words, marker=f"{NOTE_BEGIN}{text}{_END}", target=target, hours=note.hours)
+    return f"{MARKER}\n{NOTE_BEGIN}{text}{_END}\n{report.removeprefix(MARKER).lstrip()}"
 
 
 def parse_note(body: str | None) -> WaitingNote | None:
-    """Return what a comment of ours remembers; None for any other."""
-    line = (body or "").partition("\n")[0].strip()
+    """Return what a comment of ours remembers, in the line below its marker (older versions: in its first line); None
+    for any other.
+    """
+    first, _, rest = (body or "").partition("\n")
+    line = (rest.partition("\n")[0] if first.strip() == MARKER else first).strip()
     if not (line.startswith(NOTE_BEGIN) and line.endswith(_END)):
         return None
     try:

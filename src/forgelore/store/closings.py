@@ -18,6 +18,7 @@ from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
+from forgelore.text.markdown import MARKER
 
 
 class PlanItem(NamedTuple):
@@ -84,8 +85,8 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
 
 
 def list_announced(store: Store, project_id: int, label: str, begin: str) -> list[ItemKey]:
-    """Return the open issues and changes that have a label, or a comment that begins with a text and is not marked as
-    ended; oldest first.
+    """Return the open issues and changes that have a label, or a comment that begins with a text (the bot's with its
+    marker before it) and is not marked as ended; oldest first.
     """
     sql = """
         SELECT i.kind, i.number
@@ -96,13 +97,14 @@ def list_announced(store: Store, project_id: int, label: str, begin: str) -> lis
             OR EXISTS (
               SELECT 1
               FROM notes n
-              WHERE n.item_id = i.id AND NOT n.is_system AND substr(n.body, 1, ?) = ?
+              WHERE n.item_id = i.id AND NOT n.is_system AND instr(substr(n.body, 1, ?), ?) IN (1, ?, ?)
                 AND instr(n.body, '"is_ended":true') = 0
             )
           )
         ORDER BY i.number
     """
-    return [ItemKey(*row) for row in store.rows(sql, project_id, label, len(begin), begin)]
+    behind = len(MARKER) + 2  # and one more where lines end in two characters
+    return [ItemKey(*row) for row in store.rows(sql, project_id, label, behind + len(begin), begin, behind, behind + 1)]
 
 
 def load_roles(store: Store, project_id: int) -> dict[str, str]:

@@ -94,6 +94,8 @@ _WWW = re.compile(r"(www)(?=\.)", re.IGNORECASE)
 _SHORTCODE = re.compile(r"(:)(?=[\w+-]+:)")
 _MARKING = re.compile(r"(duplicat\w*)(?=\s+(?:of|to)\b)", re.IGNORECASE)
 _COMMIT = re.compile(r"(?<![0-9A-Za-z_])[0-9a-f]{7,64}(?![0-9A-Za-z_])", re.IGNORECASE)
+_CODE = re.compile(r"(?<!`)`(?!`)([^`]*[^`\s][^`]*)(?<!`)`(?!`)")
+_UNQUOTABLE = re.compile(r"duplicat\w*\W+(?:of|to)\b|(?<!\w)@\w|[#!]\d|<!--|-->|\$\{\{", re.IGNORECASE)
 _BREAKS = (_SIGIL, _TRACKER, _SCHEME, _WWW, _SHORTCODE, _MARKING)
 
 _ESCAPES = str.maketrans({
@@ -124,8 +126,36 @@ def plain(text: str, *, limit: int) -> str:
 
 
 def code(text: str, *, limit: int) -> str:
-    """Return untrusted text as inline code. Tags instead of backticks: a table would still split at `|` in those."""
-    return f"<code>{plain(text, limit=limit)}</code>"
+    """Return untrusted text as a code span, with nothing invisible in it: whoever copies it gets what was written. No
+    forge looks for references there. "" when nothing of it can be seen.
+    """
+    text = visible_line(re.sub(f"[{_JOINERS}]", "", text), limit=limit)
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}" if text else ""
+
+
+def is_quotable(text: str) -> bool:
+    """Tell whether a text may stand in a code span of ours: it names no account or item, marks no duplicate, and holds
+    nothing by which a program would take it for a marker or an expression.
+    """
+    return not _UNQUOTABLE.search(text)
+
+
+def titled(text: str, *, limit: int, words: int = 1_000) -> str:
+    """Return a title as Markdown, cut after so many words; what its author wrote as `code` is code."""
+    text = visible_line(text, limit=limit)
+    parts = text.split(" ")
+    text = text if len(parts) <= words else " ".join(parts[:words]).rstrip(ELLIPSIS) + ELLIPSIS
+    if _RIGHT_TO_LEFT.search(text) or _MARKING.search(text.replace("`", "")):
+        return plain(text, limit=limit)
+    found = []
+    for at, part in enumerate(_CODE.split(text)):
+        if at % 2 == 0:
+            found.append(re.sub(r"\S(?:.*\S)?", lambda seen: plain(seen[0], limit=limit), part))
+        else:
+            found.append(code(part, limit=limit) if is_quotable(part) else plain(f"`{part}`", limit=limit))
+    return "".join(found)
 
 
 def link(label: str, url: str | None) -> str:

@@ -438,7 +438,7 @@ class BotRun:
         if event.task == "catch_up":
             self.outcome.warnings += waiting.close_due(bot.is_late)
         elif target and found and (found.outcome, found.first_number) == ("duplicate", target):
-            self.outcome.warnings += waiting.begin(found.key, target, hours)
+            self.outcome.warnings += waiting.begin(found, target, hours)
         elif found and not bot.judgement:
             self.outcome.warnings.append("close-after needs split mode (docs/triage/split.yml): nothing is closed")
 

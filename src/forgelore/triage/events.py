@@ -20,6 +20,7 @@ from forgelore.errors import InvalidValue
 from forgelore.model import Item, ItemKey, Kind, State
 from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
+from forgelore.text.markdown import safe_url
 from forgelore.text.values import is_branch_name
 
 Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
@@ -179,6 +180,7 @@ class Inputs(NamedTuple):
     also: tuple[str, ...] = ()  # sibling projects, separated by commas
     dry_run: bool = False  # say what would be posted, write nothing
     close_after: int = 0  # hours until a sure duplicate is closed; 0: never
+    about: str = ""  # the address of a page that says what the comment is
 
 
 class _Text(NamedTuple):
@@ -211,6 +213,7 @@ def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
         _projects(text("also")),
         _is_on(text("dry-run")),
         _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
+        _address(text("about")) or _own_page(environ),
     )
     if inputs.duplicate_threshold < inputs.similarity_threshold:
         warnings.append(
@@ -259,6 +262,22 @@ def _is_on(text: _Text) -> bool:
         return True
     text.complain("true or false", "false")
     return False
+
+
+def _address(text: _Text) -> str:
+    address = safe_url(text.value) or "" if text.value else ""
+    if text.value and not address:
+        text.complain("the address of a page (https://...)", "none")
+    return address
+
+
+def _own_page(environ: Mapping[str, str]) -> str:
+    """Return the page about the comment in the very copy of this program that a workflow names."""
+    repository, commit = environ.get("ABOUT_REPOSITORY", ""), environ.get("ABOUT_REF", "")
+    if not (_PROJECT.fullmatch(repository) and is_branch_name(commit)):
+        return ""
+    host = environ.get("GITHUB_SERVER_URL", "https://github.com")
+    return safe_url(f"{host}/{repository}/blob/{commit}/docs/triage/comment.md") or ""
 
 
 def _projects(text: _Text) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ Deciding is by position: at the default thresholds about 8 % of ordinary items g
 whatever the project (compare/calibration). Silence is the usual outcome. Items of the other kind are "related", never
 "duplicates"; what the author already refers to is not repeated; a text of two words is not compared.
 
-Copies of one text come before what is merely similar: open ones first, of those the earliest, because that is where the
-discussion is. What was closed as a duplicate leads to the original at the end of its chain.
+Copies of one text come before what is merely similar. They are one row, which names the oldest that is open, because
+that is where the discussion is; of closed ones alone the oldest. What was closed as a duplicate leads to the original
+at the end of its chain. What somebody filed again, or in a series, is listed and never warned of.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -18,7 +19,7 @@ from msgspec import Meta, Struct
 
 from forgelore.compare.overlap import Overlap, find_overlaps, load_change_facts
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
-from forgelore.compare.sameness import why_not_compare
+from forgelore.compare.sameness import find_sameness, why_not_compare
 from forgelore.dedupe.gates import TRIAGE, GateCase, Option, object_to
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import LoreError, NotFound
@@ -61,6 +62,36 @@ def order_matches(ranking: Ranking) -> list[Match]:
     return [*copies, *(one for one in ranking.matches if one.hit.row.item_id not in known)]
 
 
+def join_copies(store: Store, matches: list[Match]) -> list[tuple[Match, int]]:
+    """Return one match for each text, in the place of its best copy, and how many more have that text."""
+    groups: list[list[tuple[Match, Subject]]] = []
+    for one in matches:
+        text = load_subject(store, one.hit.row.item_id)
+        same = next((group for group in groups if _is_copy(group[0][1], text)), None)
+        if same is None:
+            groups.append([(one, text)])
+        else:
+            same.append((one, text))
+    return [(_oldest(group), len(group) - 1) for group in groups]
+
+
+def _is_copy(one: Subject, other: Subject) -> bool:
+    is_one_place = (one.project_id, one.kind) == (other.project_id, other.kind)
+    return is_one_place and find_sameness(one.title, one.body, other.title, other.body) == "same_text"
+
+
+def _oldest(group: list[tuple[Match, Subject]]) -> Match:
+    rows = [one.hit.row for one, _ in group]
+    at = min(range(len(rows)), key=lambda at: (rows[at].state != "open", rows[at].created_at or 0, rows[at].number))
+    return group[at][0]._replace(similarity=group[0][0].similarity)
+
+
+def is_by_same_author(subject: Subject, match: Match) -> bool:
+    """Tell whether one person filed both; whoever deleted their account is somebody else."""
+    mine, theirs = (subject.author or "").lower(), (match.hit.row.author or "").lower()
+    return bool(mine) and mine == theirs and mine != "ghost"
+
+
 def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
     """Tell whether a match was closed as a duplicate of this very item: then it repeats the item, not the reverse."""
     at: StoredItem | None = load_public_item(store, match.hit.row.item_id)
@@ -72,10 +103,11 @@ def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
 
 
 def build_row(
-    store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True,
+    store: Store, project: Project, subject: Subject, match: Match, copies: int = 0, *, names_changes: bool = True,
     as_of: int | None = None,
 ) -> ReportRow:  # fmt: skip
-    """Return a match as a report tells it, with what became of it, or had become of it by then (`as_of`).
+    """Return a match as a report tells it, with what became of it, or had become of it by then (`as_of`). `copies`: how
+    many more have its text.
 
     `names_changes` False: the forge shows issues to people who may not see changes, and none is named below an issue.
     """
@@ -92,7 +124,7 @@ def build_row(
         kind=row.kind, is_regression=is_here and ending is not None and ending.is_regression,
         project="" if is_here else row.path, sameness=match.sameness,
         fixed_by=ending.fixed_by if ending else None, has_hidden_fix=ending is not None and ending.has_hidden_fix,
-        original=ending.original if ending and is_here else None,
+        original=ending.original if ending and is_here else None, copies=copies,
     )  # fmt: skip
 
 
@@ -141,7 +173,10 @@ class _Endings:
 
     def _plain_row(self, ended: StoredItem) -> ReportRow:
         ref = shown_ref(self._forge, ended.kind, ended.number)
-        return ReportRow(ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind)
+        return ReportRow(
+            ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind,
+            milestone=ended.milestone or "",
+        )  # fmt: skip
 
 
 RELATED_ROWS = 3
@@ -344,21 +379,24 @@ def _build(
         build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue"),
         as_of=context.as_of,
     )  # fmt: skip
-    rows = tuple(map(tell, matches[: context.inputs.max_results]))
-    is_duplicate = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
+    joined = join_copies(context.store, matches)[: context.inputs.max_results]
+    rows = tuple(tell(one, copies) for one, copies in joined)
+    is_close = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
+    is_duplicate = is_close and not is_by_same_author(subject, joined[0][0])
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
-    is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
+    first = joined[0][0] if joined else None
+    is_first = first is not None and first.hit.row.item_id == ranking.matches[0].hit.row.item_id
     chance = ranking.chance if is_first else None
     profile = profile_of(context.project.name.forge)
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
-        chance_pairs=chance.pairs if chance else 0, quotes=matches[0].quotes if matches else (),
+        chance_pairs=chance.pairs if chance else 0, quotes=first.quotes if first else (),
         labels=() if context.inputs.apply_labels else silent.labels,
         related=tuple(map(tell, related)), rivals=tuple(_rival_row(context, one) for one in rivals),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
-        explanation=matches[0].explanation if matches else None,
+        explanation=first.explanation if first else None, about=context.inputs.about,
+        people=tuple({name.lower() for name in (subject.author, *(one.hit.row.author for one, _ in joined)) if name}),
     )  # fmt: skip
-    first = matches[0] if matches else None
     outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
     return silent._replace(
         outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),

@@ -7,6 +7,7 @@ their own, and that is never touched. All of it can be repeated: the next run ma
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
+from forgelore.dedupe.closing_rules import WaitingNote, parse_note, with_note
 from forgelore.errors import AuthError, InvalidValue, NotFound
 from forgelore.model import ItemKey, Project
 from forgelore.ports.forge import Comment, ForgeComments, LostWrite, WriteDelayed
@@ -15,6 +16,7 @@ from forgelore.text.markdown import is_report
 
 CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
 REMOVED = "removed by a person"
+WAITS = "the item waits for its closing"
 NOTHING_TO_SAY = "nothing to say"
 CLOSED = "the item is closed"
 _POSTS = 2  # sent again once, and only when the first surely left no comment behind
@@ -48,6 +50,8 @@ def post_report(
     is posted, unless the report warns of something that it did not warn of then (`is_new_warning`): that is news. Keep
     `posted_before` true after such a "nothing"; it becomes false with "deleted", which is our own doing.
 
+    A comment that tells of a closing is left as it is until that has come to its end; how it ended stays known.
+
     `may_create` False, for an item that is closed: what stands there is kept true, and nothing new is begun.
 
     Several of ours (two runs raced): the oldest is kept, as the one people may have answered or linked to.
@@ -59,6 +63,11 @@ def post_report(
     mine = _find_own(place)
     for extra in mine[1:]:
         _delete(place, extra)
+    note = parse_note(mine[0].body) if mine else None
+    if note is not None and not (note.is_ended and body):
+        return Posted("unchanged", mine[0].url, WAITS)  # people objected by what they did: that is weighed when it ends
+    if note is not None:
+        body = with_note(note, body)
     if not body:
         return _take_back(place, mine)
     if not mine and not may_create:
@@ -71,6 +80,15 @@ def post_report(
     updated = _update(place, mine[0], body)
     # Gone since it was listed, a moment ago: rather another run that raced than a person, and that one may have posted.
     return Posted("updated", updated.url) if updated else _replace(place, body)
+
+
+def note_closing(
+    forge: ForgeComments, project: Project, key: ItemKey, body: str, note: WaitingNote, *, own: str | None = None
+) -> bool:
+    """Make the item's one comment say that it will be closed; False where there is none: a person took it away."""
+    place = _Place(forge, project, key, own)
+    mine = _find_own(place)
+    return bool(mine) and _update(place, mine[0], with_note(note, body)) is not None
 
 
 def is_ours(comment: Comment, login: str) -> bool:

@@ -1,10 +1,11 @@
 """Waiting items: what the bot's writer says it will close, and closes when nobody has taken part for some hours.
 
-    the reader says duplicate, and so does the writer by the builtin judge → note and label → … hours … → closed
+    the reader says duplicate, and so does the writer by the builtin judge → told and labelled → … hours … → closed
 
 Only the job that applies a decision begins it, and only for a duplicate by the gates of `detect-new`, which the writer
 asks itself: a reader, with or without a model, can take away and not add. A later run closes it, after everything was
-asked of the forge again. Whatever people did keeps the item open, and takes the label off.
+asked of the forge again. Whatever people did keeps the item open, and takes the label off. The report tells all of
+it: there is one comment, and it says that the item will be closed, or that it stays open.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +19,9 @@ from forgelore.dedupe.closing_rules import (
     RecheckCase,
     SeenItem,
     WaitingNote,
-    build_note,
     parse_note,
     recheck,
+    with_note,
 )
 from forgelore.dedupe.clusters import protects
 from forgelore.dedupe.detect_new import detect_new
@@ -36,8 +37,9 @@ from forgelore.store.closings import list_announced, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.pages import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
-from forgelore.triage.item import TriageContext
-from forgelore.triage.posting import ask_login, write_patiently
+from forgelore.triage.item import TriageContext, TriageResult
+from forgelore.triage.posting import ask_login, note_closing, write_patiently
+from forgelore.triage.report import build_report, stay_open
 
 MAX_CLOSED = 20  # in one run
 
@@ -50,9 +52,9 @@ class WaitingItems:
         self._own = ""
         self._roles: dict[str, str] | None = None
 
-    def begin(self, key: ItemKey, target: int, hours: int) -> list[str]:
+    def begin(self, found: TriageResult, target: int, hours: int) -> list[str]:
         """Tell that an item will be closed onto another, if the builtin judge says duplicate and nothing objects."""
-        return self._again(lambda: self._begin(key, target, hours))
+        return self._again(lambda: self._begin(found, target, hours))
 
     def _again(self, work: Callable[[], list[str]]) -> list[str]:
         """Begin anew after each wait, and once after a lost answer: people may have acted meanwhile."""
@@ -67,8 +69,9 @@ class WaitingItems:
                     raise
                 is_lost = True
 
-    def _begin(self, key: ItemKey, target: int, hours: int) -> list[str]:
-        if not self._is_duplicate(key, target):
+    def _begin(self, found: TriageResult, target: int, hours: int) -> list[str]:
+        key = found.key
+        if found.report is None or not self._is_duplicate(key, target):
             return []
         live, onto = self._fetch(key), self._fetch(ItemKey(key.kind, target))
         if live is None or onto is None:
@@ -80,7 +83,9 @@ class WaitingItems:
         note = WaitingNote(target, hours, self._now_ms, _seen(live), _seen(onto))
         if self._object(note, live, onto):
             return []
-        self._forge.create_comment(self._project, key, build_note(note, ref))
+        body = build_report(found.report._replace(closes_in=hours))
+        if not note_closing(self._forge, self._project, key, body, note):
+            return []
         self._label(key)
         return news
 
@@ -138,9 +143,9 @@ class WaitingItems:
     def _take_back(self, live: LiveState, note: WaitingNote) -> list[str]:
         """Say in our note that the item stays open, and take the label off."""
         key, said = live.item.key, live.note
-        ref = f"{profile_of(self._forge.name).sigil(key.kind)}{note.target}"
-        ended = build_note(structs.replace(note, is_ended=True), ref)
         if said is not None and not note.is_ended:
+            _, _, rest = said.body.replace("\r\n", "\n").partition(f"{NOTE_BEGIN}")
+            ended = with_note(structs.replace(note, is_ended=True), stay_open(rest.partition("\n")[2]))
             write_patiently(lambda: self._forge.update_comment(self._project, key, said.id, ended))
         if GRACE_LABEL in live.item.labels:
             write_patiently(lambda: self._forge.remove_labels(self._project, key, [GRACE_LABEL]))

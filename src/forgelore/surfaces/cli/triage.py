@@ -2,9 +2,8 @@
 
 The comment is rendered for a terminal: the Markdown and HTML that our own reports are made of, and no more.
 
-    ### heading, <summary>     bold             | tables |       aligned, links as their labels
-    > warning                  behind a bar     - points         with a hanging indent
-    **bold**, <code>, <sub>    painted          [label](url)     label and address
+    <summary>              bold        - points         with a hanging indent
+    **bold**, `code`, <sub>    painted     [label](url)     label and address
 
 What strangers wrote in it was escaped (text/markdown) and is shown as they wrote it.
 """
@@ -13,12 +12,12 @@ import argparse
 import html
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.present.text import Style, cells, clean, printable, table, width, wrap_words
+from forgelore.surfaces.present.text import Style, cells, clean, printable, width, wrap_words
 
 if TYPE_CHECKING:
     from forgelore.api import Inputs, TriageAnswer
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
     from forgelore.surfaces.present.triage import BotData, TriageData
 
 _INLINE = re.compile(
-    r"\\(?P<escaped>[^A-Za-z0-9\s])|\*\*(?P<bold>(?:\\.|[^\\])+?)\*\*|\[(?P<label>(?:\\.|[^\]\\])*)\]\((?P<url>[^()\s]*)\)"
-    r"|<code>(?P<code>.*?)</code>|(?P<tag></?[a-z][^<>]*>)|(?P<entity>&\w+;)"
+    r"\\(?P<escaped>[^A-Za-z0-9\s])|\*\*(?P<bold>(?:\\.|[^\\])+?)\*\*|\[(?P<label>(?:\\.|`[^`]*`|[^\]\\`])*)\]\((?P<url>[^()\s]*)\)"
+    r"|(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<tag></?[a-z][^<>]*>)|(?P<entity>&\w+;)"
 )
+_PAD = re.compile(r"\A (`.*|.*`) \Z")
 _INVISIBLE = re.compile("[\u200b\u2068\u2069]")  # what keeps references and directions apart on a page
-_ALERT = re.compile(r"\[!(\w+)\]\Z")
-_TABLE_RULE = re.compile(r"\|[\s|:-]+\Z")
 
 
 def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +135,8 @@ def _print(context: Context, ref: str, answer: "TriageAnswer") -> None:
 
 def render_comment(comment: str, style: Style, columns: int) -> list[str]:
     """Return a comment as lines of a terminal."""
-    lines = list(_Renderer(style, columns).blocks(printable(_INVISIBLE.sub("", comment)).split("\n")))
+    renderer = _Renderer(style, columns)
+    lines = [shown for line in printable(_INVISIBLE.sub("", comment)).split("\n") for shown in renderer.block(line)]
     kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
     return kept[:-1] if kept and not kept[-1] else kept
 
@@ -146,30 +145,12 @@ class _Renderer:
     def __init__(self, style: Style, columns: int) -> None:
         self._style, self._columns = style, columns
 
-    def blocks(self, lines: list[str]) -> Iterator[str]:
-        rows: list[list[str]] = []
-        for line in [*lines, ""]:
-            if line.startswith("|"):
-                if not _TABLE_RULE.match(line):
-                    rows.append([self._inline(cell.strip(), with_url=False) for cell in line.strip("|").split("|")])
-                continue
-            yield from self._table(rows)
-            rows = []
-            yield from self._block(line)
-
-    def _block(self, line: str) -> Iterator[str]:
+    def block(self, line: str) -> Iterator[str]:
         style = self._style
         if line.startswith(("<!--", "</details")):
             return
-        if summary := re.match(r"<details[^>]*><summary>(.*)</summary>", line):
+        if summary := re.match(r"<details><summary>(.*)</summary>", line):
             yield style.bold(self._inline(summary[1]))
-        elif heading := re.match(r"#+ (.*)", line):
-            yield style.bold(self._inline(heading[1]))
-        elif line.startswith(">"):
-            said = line[1:].strip()
-            alert = _ALERT.match(said)
-            shown = style.yellow(alert[1].lower()) if alert else self._inline(said)
-            yield from self._wrapped(shown, style.yellow("│") + " ")
         elif line.startswith("- "):
             yield from self._wrapped(self._inline(line[2:]), "• ", "  ")
         elif line.startswith("<sub>"):
@@ -183,19 +164,13 @@ class _Renderer:
         lines = wrap_words(text, self._columns - cells(first))
         return [first + lines[0], *((first if rest is None else rest) + line for line in lines[1:])]
 
-    def _table(self, rows: list[list[str]]) -> list[str]:
-        if not rows:
-            return []
-        widest = max(range(len(rows[0])), key=lambda column: max(cells(row[column]) for row in rows))
-        head, *others = [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows]
-        return table(others, grow=widest, head=head, style=self._style, columns=self._columns)
-
     def _inline(self, text: str, *, with_url: bool = True) -> str:
         def replaced(match: re.Match[str]) -> str:
-            paints: dict[str, Callable[[str], str]] = {"bold": self._style.bold, "code": self._style.cyan}
             kind = match.lastgroup or ""
-            if kind in paints:
-                return paints[kind](self._inline(match[kind], with_url=with_url))
+            if kind == "code":
+                return self._style.cyan(_PAD.sub(r"\1", match[kind]))
+            if kind == "bold":
+                return self._style.bold(self._inline(match[kind], with_url=with_url))
             if kind == "url":
                 label = self._inline(match["label"], with_url=False)
                 return f"{label} {self._style.dim(match['url'])}" if with_url and match["url"] else label

@@ -23,7 +23,9 @@ _OUTCOMES = {
 
 
 class ReportRowData(NamedTuple):
-    """One earlier item, with the refs of what fixed it and of what it was closed in favour of."""
+    """One earlier item, with the refs of what fixed it and of what it was closed in favour of, and how many more items
+    have its very text.
+    """
 
     ref: str
     title: str
@@ -38,6 +40,7 @@ class ReportRowData(NamedTuple):
     fixed_by: str | None
     has_hidden_fix: bool
     original: str | None
+    copies: int
 
 
 class RivalRowData(NamedTuple):
@@ -114,7 +117,7 @@ def _present_row(row: "ReportRow") -> ReportRowData:
     return ReportRowData(
         row.ref, row.title, row.url, row.similarity, row.state, row.state_reason, row.kind, row.is_regression,
         row.project, row.sameness, row.fixed_by.ref if row.fixed_by else None, row.has_hidden_fix,
-        row.original.ref if row.original else None,
+        row.original.ref if row.original else None, row.copies,
     )  # fmt: skip
 
 
