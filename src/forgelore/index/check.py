@@ -38,6 +38,7 @@ from forgelore.store.documents import (
 )
 from forgelore.store.item_lists import count_items
 from forgelore.store.items import each_hashed_item, find_key
+from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.replay import load_payloads
@@ -73,7 +74,7 @@ from forgelore.text.documents import build_documents
 from forgelore.text.documents import content_hash as document_hash
 from forgelore.text.terms import build_terms
 from forgelore.text.values import PackedVector, content_hash, pack_vector, unpack_vector
-from forgelore.words import ProjectName
+from forgelore.words import JobKind, ProjectName
 
 if TYPE_CHECKING:
     from forgelore.text.values import Vector
@@ -184,7 +185,10 @@ def _compare_items(
                 verified += done.read - len(done.incomplete)
             request.watcher.saved("rows", len(ids))
     request.watcher.done("rows")
-    why = "for the rest, no answer of the forge is stored" if verified < total else ""
+    waiting = count_waiting(store, JobKind.REPLAY)
+    why = "for the rest, no answer of the forge is stored" if verified + waiting < total else ""
+    if waiting:
+        why = f"{waiting:,} wait to be read again, after an upgrade, by the next sync" + (f"; {why}" if why else "")
     proofs.append(Proof("items compared with the forge's answers", verified, total, why))
 
 

@@ -301,7 +301,9 @@ class PayloadReader(Protocol):
     def item(self, raw: bytes, key: ItemKey, project: Project) -> Item: ...
 
     def detail(self, raw: bytes, key: ItemKey, project: Project) -> Page:
-        """Return the second look at an item, and the states of review threads that it tells."""
+        """Return the second look at an item, and the states of review threads that it tells; `missing` says what an
+        older version did not ask for.
+        """
         ...
 
     def thread(self, notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:

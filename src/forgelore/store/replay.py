@@ -27,7 +27,7 @@ from forgelore.text.links import links_in_text, people_in_note, people_in_text
 from forgelore.text.values import content_hash
 
 _PAYLOADS_OF_ITEM = """
-    SELECT i.kind, i.number, i.row_hash, r.codec, r.body, i.detail_hash, d.codec, d.body
+    SELECT i.kind, i.number, i.row_hash, r.codec, r.body, i.detail_hash, d.codec, d.body, i.deleted_at
     FROM items i
     LEFT JOIN raw_payloads r ON r.project_id = i.project_id AND r.hash = i.row_hash
     LEFT JOIN raw_payloads d ON d.project_id = i.project_id AND d.hash = i.detail_hash
@@ -58,6 +58,7 @@ class ItemPayloads(NamedTuple):
     detail: bytes | None
     has_detail: bool  # whether there was one
     threads: dict[str, list[NotePayload]]
+    is_gone: bool = False
 
     @property
     def is_complete(self) -> bool:
@@ -81,7 +82,7 @@ def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads |
     for note_id, key, digest, thread, codec, body in store.rows(_PAYLOADS_OF_NOTES, project_id, item_id):
         threads.setdefault(thread, []).append(NotePayload(note_id, key, unpack_payload(digest, codec, body)))
     item, detail = unpack_payload(*row[2:5]), unpack_payload(*row[5:8])
-    return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads)
+    return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads, row[8] is not None)
 
 
 def forget_rows(store: Store, item_ids: Iterable[int]) -> None:

@@ -6,8 +6,9 @@ For rows that an older program read wrongly, and for rows that something else ha
 what its payload says is not written. A batch of items, the documents it queues and its cleared jobs share a
 transaction, so that a run that was killed is gone on with by the next `replay` or `sync`.
 
-What no payload tells stays as it is: imported items (only the links in their text are read again), descriptions of
-labels, members, notes and items whose rows are gone, and states of review threads beyond the first fifty of a change.
+What an older version did not ask for waits as a job for the next sync. What no payload tells stays as it is: imported
+items (only the links in their text are read again), descriptions of labels, members, notes and items whose rows are
+gone, and states of review threads beyond the first fifty of a change.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +17,18 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from forgelore.errors import LostPage, Stopped
-from forgelore.model import Item, Note, Project, Thread
+from forgelore.model import Item, ItemKey, Note, Project, Thread
 from forgelore.ports.forge import Page, PayloadReader
 from forgelore.ports.progress import Watcher
 from forgelore.store.database import Store
-from forgelore.store.jobs import count_jobs, finish_job, queue_documents, queue_replays, ready_jobs
+from forgelore.store.jobs import (
+    count_jobs,
+    finish_job,
+    queue_documents,
+    queue_jobs,
+    queue_replays,
+    ready_jobs,
+)
 from forgelore.store.links import LinkTargets
 from forgelore.store.payloads import load_project_payload
 from forgelore.store.projects import StoredProject, restore_project
@@ -43,11 +51,14 @@ T = TypeVar("T")
 
 
 class Replayed(Struct):
-    """Ids of items: those whose rows were written, and those of which a payload is missing, damaged or unreadable."""
+    """Ids of items: those whose rows were written, and those of which a payload is missing, damaged or unreadable.
+    `lacking` are items of whose second look an older version did not ask for everything.
+    """
 
     read: int = 0
     restored: list[int] = field(default_factory=list)
     incomplete: list[int] = field(default_factory=list)
+    lacking: list[ItemKey] = field(default_factory=list)
     is_project_restored: bool = False
 
 
@@ -90,11 +101,14 @@ def work_off_replays(
             part = replay_items(store, reader, project_id, [int(job.key) for job in jobs])
             for job in jobs:
                 finish_job(store, project_id, job)
+            lacking = [f"{key.kind}:{key.number}" for key in part.lacking]
+            queue_jobs(store, project_id, JobKind.DETAIL, lacking, now())
             watcher.saved(JobKind.REPLAY, len(jobs))
             lock.confirm(now())
         result.read += part.read
         result.restored += part.restored
         result.incomplete += part.incomplete
+        result.lacking += part.lacking
         if should_stop():
             raise Stopped
     watcher.done(JobKind.REPLAY)
@@ -116,6 +130,7 @@ def replay_items(store: Store, reader: PayloadReader | None, project_id: int, it
         replay = _ItemReplay(store, reader, home, targets, found)
         if replay.run(project_id):
             result.restored.append(item_id)
+        result.lacking += replay.lacking
         if not found.is_complete or replay.is_unreadable:
             result.incomplete.append(item_id)
     queue_documents(store, project_id, result.restored)
@@ -130,12 +145,14 @@ class _ItemReplay:
     ) -> None:
         self._store, self._reader, self._home, self._targets, self._found = store, reader, home, targets, found
         self.is_unreadable = False
+        self.lacking: list[ItemKey] = []
 
     def run(self, project_id: int) -> bool:
         """Write what differs; returns whether anything did."""
         found, states = self._found, list[Thread]()
         page = self._detail()
         detail = page.details[0] if page and page.details else None
+        self.lacking = [key for key in (page.missing if page else ()) if not found.is_gone]
         is_changed = restore_item(self._store, project_id, found, self._item(), detail, self._targets)
         for key, payloads in found.threads.items():
             thread = self._thread(key, payloads)

@@ -17,7 +17,8 @@ from forgelore.forges.github.wire import parse_project
 from forgelore.forges.rest import checked_shape, page_at_home
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.pages import OddValueError
-from forgelore.ports.forge import Page
+from forgelore.ports.forge import MissingPart, Page
+from forgelore.words import JobKind
 
 T = TypeVar("T")
 
@@ -57,8 +58,11 @@ def _detail(raw: bytes, key: ItemKey, project_path: str) -> Page:
         people = wire.parse_graph_people(node)
         return Page(details=[Detail(key, raw=raw, files=[File(*row) for row in node["files"]], people=people)])
     files = [File(*row) for row in node.pop("_files")]
-    threads = review_threads(key, (node.get("reviewThreads") or {}).get("nodes") or [])
-    return Page(details=[parse_graph_change(key, node, files, project_path)], thread_states=threads)
+    nodes = (node.get("reviewThreads") or {}).get("nodes") or []
+    page = Page(details=[parse_graph_change(key, node, files, project_path)], thread_states=review_threads(key, nodes))
+    if "reviewRequests" not in node or any("resolvedBy" not in thread for thread in nodes):
+        page.missing[key] = MissingPart(JobKind.DETAIL, "an older version did not ask for all of it", is_asked=False)
+    return page
 
 
 def _note(raw: bytes, name: str, key: ItemKey, thread: str) -> Note:
