@@ -103,12 +103,12 @@ def test_pages_follow_each_other(agent):
 def test_a_limit_out_of_range_means_the_nearest(agent):
     most = agent.data("search", query="cache", limit=10**30)
     assert len(most["hits"]) == 20
-    assert most["notes"][0] == f"limit {10**19} is out of range; 20 is taken"
+    assert most["notes"][0] == f"limit {10**19} is out of range; using 20"
     least = agent.data("search", query="cache", limit=-3)
     assert len(least["hits"]) == 1
-    assert least["notes"][0] == "limit -3 is out of range; 1 is taken"
-    assert agent.data("similar", ref="#1", limit=0)["notes"][0] == "limit 0 is out of range; 1 is taken"
-    assert "limit 21 is out of range; 20 is taken" in agent.text("similar", ref="#1", limit=21)
+    assert least["notes"][0] == "limit -3 is out of range; using 1"
+    assert agent.data("similar", ref="#1", limit=0)["notes"][0] == "limit 0 is out of range; using 1"
+    assert "limit 21 is out of range; using 20" in agent.text("similar", ref="#1", limit=21)
     assert "out of range" not in agent.text("search", query="cache", limit=20)
 
 

@@ -143,7 +143,7 @@ def test_a_model_that_fails_when_the_time_is_up_ended_by_time(history, server):
     history.app.clock = lambda: float(next(times))
     history.app.sleep = lambda seconds: None
     server.replies = [call("search", keywords="tombstone", observations="I look."), Response(500)]
-    found = history.ask("why?", seconds=650)
+    found = history.ask("why?", seconds=900)
     assert (found.ended_by, found.text) == ("time", "I look.")
     assert "500" in found.problem
 

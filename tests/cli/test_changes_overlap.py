@@ -74,7 +74,7 @@ def test_somebody_who_has_not_opened_a_change_asks_by_its_diff_path_or_issue(typ
     [
         (("--diff", "-"), "the diff is empty"),
         (("--diff", "nowhere.diff"), "nowhere.diff cannot be read"),
-        (("#3", "--path", "a.py"), "a change that exists brings its own diff"),
+        (("#3", "--path", "a.py"), "an existing change already has its diff"),
         (("#1",), "#1 is not a change"),
     ],
 )

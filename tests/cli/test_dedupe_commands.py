@@ -143,7 +143,7 @@ def test_an_item_is_detected_by_a_card_that_is_made_for_it(demo):
     )
     assert demo("dedupe", "runs", "--step", "intent", "--json").data[0]["counters"] == {"made": 1, "fallbacks": 0}
     least = demo("dedupe", "runs", "--limit", "-3")
-    assert "--limit -3 is out of range; 1 is taken" in least.err
+    assert "--limit -3 is out of range; using 1" in least.err
     assert len(demo("dedupe", "runs", "--limit", "0", "--json").data) == 1
     assert demo("dedupe", "runs", "--limit", str(10**30)).code == 0
 

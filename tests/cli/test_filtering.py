@@ -146,6 +146,6 @@ def test_a_query_file_takes_several_authors_and_no_empty_filter(demo, tmp_path):
 @pytest.mark.parametrize("command", ["list", "count", "search", "similar"])
 def test_help_states_the_rule_for_repeated_filters(cli, command):
     text = cli(command, "--help").out
-    assert "Repeated: any of the values, but all of the labels." in text
+    assert "Repeat one to match any of its values; of labels, all must match." in text
     for option in ("--state", "--author", "--project", "--label", "--path", "--after", "--before", "--updated-after"):
         assert option in text

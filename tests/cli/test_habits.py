@@ -38,7 +38,7 @@ def test_other_spellings_of_the_same_question(demo, arguments, same):
     ("arguments", "hint"),
     [
         (("search", "relay", "--json", "number,title"), "pick them with jq"),
-        (("search", "relay", "--jq", ".[]"), "into jq"),
+        (("search", "relay", "--jq", ".[]"), "to jq"),
         (("search", "relay", "--match", "title"), "in:title"),
         (("search", "relay", "--merged"), "--state merged"),
         (("search", "relay", "--no-assignee"), "--no assignee"),
@@ -59,7 +59,7 @@ def test_what_is_said_otherwise_here(demo, arguments, hint):
         (("search", "author:mira-k,ben"), "one by one"),
         (("search", "label:bug,relayy"), "did you mean 'relay'?"),
         (("search", "issues", "relay stalls"), "is:issue"),
-        (("search", "relay", "--order", "asc"), "without --sort"),
+        (("search", "relay", "--order", "asc"), "needs --sort"),
     ],
 )
 def test_what_cannot_be_known_is_told(demo, arguments, warning):
@@ -145,13 +145,13 @@ def test_a_word_after_a_flag_can_be_left_out(demo):
     [
         (("search", "relay", "--limti", "3"), "did you mean --limit?"),
         (("list", "issues", "--lable=bug"), "did you mean --label?"),
-        (("search", "relay", "-q", ".[]"), "into jq"),
+        (("search", "relay", "-q", ".[]"), "to jq"),
         (("list", "issues", "-t", "{{.}}"), "--format tsv"),
         (("search", "relay", "--json", "title"), "pick them with jq"),
         (("list", "issues", "--json", "number,title"), "pick them with jq"),
-        (("search", "relay", "--sort", "best-match"), "relevance is the order"),
-        (("list", "issues", "--sort", "best-match"), "relevance is the order"),
-        (("search", "ld", "-L", "lib"), "in a search, -L behind -- is text"),
+        (("search", "relay", "--sort", "best-match"), "results are sorted by relevance"),
+        (("list", "issues", "--sort", "best-match"), "results are sorted by relevance"),
+        (("search", "ld", "-L", "lib"), "in a search, -L after -- is text"),
     ],
 )
 def test_a_flag_that_is_none_gets_the_one_that_is_meant(demo, arguments, hint):
@@ -188,7 +188,7 @@ def test_a_search_without_words_and_filters_is_refused(demo):
     for flags in ((), ("--limit", "3"), ("--state", "all"), ("--label", "bug", "--fts-mode", "raw")):
         done = demo("search", *flags)
         assert done.code == 2
-        assert "the words to look for are missing" in done.err
+        assert "no search words given" in done.err
 
 
 @pytest.mark.parametrize("name", ["lantern", "lanternsync/lanter"])

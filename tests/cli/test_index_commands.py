@@ -109,7 +109,7 @@ def test_embed_says_that_documents_wait(cli, embedding):
     load(cli, 3, "--no-docs")
     done = cli("embed", **embedding)
     assert done.code == 0
-    assert "3 items wait to be indexed first; run: forgelore generate-docs" in done.err
+    assert "3 items must be indexed first; run: forgelore generate-docs" in done.err
 
 
 def test_embed_without_an_embedder_says_what_to_do(cli):

@@ -274,7 +274,7 @@ def test_web_opens_nothing_that_was_not_asked_for(demo, browser, words, message)
     done = demo("search", *words, "--web", **environ)
     assert done.code == 5
     assert message in done.err
-    assert "leave --web out" in done.err
+    assert "leave out --web" in done.err
     assert seen() == []
     assert demo("search", *words, "--web", "--json", **environ).error["code"] == "not_found"
 

@@ -89,7 +89,7 @@ def test_commands_say_that_columns_wait_until_they_are_filled(office):
     forget_migrations(store.run, after=16)
     store.close()
     waiting = lab.command("who", "ben")
-    assert "3 items wait to be read again, after an upgrade; run: forgelore replay" in waiting.stderr
+    assert "3 items need to be read again after an upgrade; run: forgelore replay" in waiting.stderr
     assert "reviews" not in waiting.stdout
     assert lab.command("replay").returncode == 0
     filled = lab.command("who", "ben")

@@ -74,7 +74,7 @@ class Changes:
         draft = _read_draft(diff, paths, closes)
         if ref is not None:
             if draft:
-                raise InvalidValue("a change that exists brings its own diff", hint="leave out the ref, or the rest")
+                raise InvalidValue("an existing change already has its diff", hint="leave out the ref, or the rest")
             return _of_ref(self._app, ref, self._app.named_project(project), limit)
         store, meant = self._app.store(), self._app.require_project(project)
         if draft:

@@ -46,7 +46,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="one JSON object per line (docs/import.md); plain or gzipped; - for standard input"
     )
-    parser.add_argument("--project", metavar="NAME", required=True, help="the project the items become part of")
+    parser.add_argument("--project", metavar="NAME", required=True, help="the project to import into")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of skipping it")
     add_indexing_arguments(parser)
 
@@ -135,7 +135,9 @@ def _make_line_counter(context: Context) -> "Callable[[int], None] | None":
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add_project(parser, "which project; default: the clone's, or the only one")
-    parser.add_argument("--output", metavar="FILE", help="write here (whole or not at all) instead of standard output")
+    parser.add_argument(
+        "--output", metavar="FILE", help="write to this file instead of standard output, whole or not at all"
+    )
     parser.add_argument(
         "--include-internal", action="store_true", help="also write internal notes and confidential items"
     )

@@ -32,17 +32,19 @@ _STATUS = {
 
 def add_ask_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know")
-    parser.add_argument("--project", metavar="NAME", help="look into this project alone")
-    parser.add_argument("--type", metavar="TYPE", action="append", help="look only at these: issue, change, code …")
-    parser.add_argument("--path", metavar="GLOB", action="append", help="look only at these paths")
-    parser.add_argument("--budget", type=int, default=60_000, metavar="N", help="tokens in all (default %(default)s)")
-    parser.add_argument("--steps", type=int, default=30, metavar="N", help="turns of the model (default %(default)s)")
-    parser.add_argument("--time", type=float, default=600, metavar="S", help="seconds (default %(default)s)")
-    parser.add_argument("--strict", action="store_true", help="refuse an answer with claims that no citation proves")
-    parser.add_argument("--profile", choices=("cheap", "strong"), help="which language model of your settings")
-    parser.add_argument("--no-model", action="store_true", help="the passages that fit best, and no model")
+    parser.add_argument("--project", metavar="NAME", help="only this project")
+    parser.add_argument("--type", metavar="TYPE", action="append", help="only these types: issue, change, code …")
+    parser.add_argument("--path", metavar="GLOB", action="append", help="only these paths")
+    parser.add_argument("--budget", type=int, default=60_000, metavar="N", help="token limit (default %(default)s)")
     parser.add_argument(
-        "--include-internal", action="store_true", help="confidential items may be read, and sent to the model"
+        "--steps", type=int, default=30, metavar="N", help="most turns of the model (default %(default)s)"
+    )
+    parser.add_argument("--time", type=float, default=600, metavar="S", help="seconds (default %(default)s)")
+    parser.add_argument("--strict", action="store_true", help="fail if a claim has no valid citation")
+    parser.add_argument("--profile", choices=("cheap", "strong"), help="language model profile of your settings")
+    parser.add_argument("--no-model", action="store_true", help="show the best-matching passages, without a model")
+    parser.add_argument(
+        "--include-internal", action="store_true", help="also read confidential items, and send them to the model"
     )
     parser.add_argument(
         "--continue",
@@ -51,7 +53,7 @@ def add_ask_arguments(parser: argparse.ArgumentParser) -> None:
         dest="continues",
         help="follow up a saved session: its sources stay available",
     )
-    parser.add_argument("--replay", type=int, metavar="N", help="play a saved session again, without a model")
+    parser.add_argument("--replay", type=int, metavar="N", help="replay a saved session, without a model")
     parser.add_argument("--sessions", action="store_true", help="list the saved sessions")
 
 
@@ -145,7 +147,7 @@ def _print(context: Context, answer: "AskAnswer", written: str) -> None:
         problem = f": {clean(answer.problem)}" if answer.problem else ""
         context.print(style.yellow(f"No answer: {_ENDS[answer.ended_by]}{problem}."))
         if answer.claims:
-            context.print("Its last answer, before it could correct it:", "")
+            context.print("Its last answer, uncorrected:", "")
             _print_marked(context, answer)
         else:
             context.print("The model's notes so far, unchecked:" if answer.text else "It had made no notes.", "")

@@ -28,7 +28,7 @@ def add_overlap_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_overlap(context: Context, arguments: argparse.Namespace) -> OverlapData:
     if arguments.ref and (arguments.diff or arguments.path or arguments.closes):
-        raise UsageError("a change that exists brings its own diff", hint="leave out REF, or the options")
+        raise UsageError("an existing change already has its diff", hint="leave out REF, or the options")
     diff = _read_diff(arguments.diff) if arguments.diff else ""
     answer = context.history.changes.overlap(
         arguments.ref, diff=diff, paths=arguments.path, closes=arguments.closes,

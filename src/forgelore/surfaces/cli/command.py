@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from forgelore.api import History
 
 T = TypeVar("T")
-_TO_JQ, _TO_ROWS = "pipe the output of --json into jq", "take --format tsv, csv or jsonl"
+_TO_JQ, _TO_ROWS = "pipe the output of --json to jq", "use --format tsv, csv or jsonl"
 # What people who know gh type, and what says it here.
 _GH_OPTIONS = {
     "--jq": _TO_JQ,
@@ -38,7 +38,7 @@ _GH_OPTIONS = {
     "--template": _TO_ROWS,
     "-t": _TO_ROWS,
     "--match": "write in:title, in:body or in:comments into the query",
-    "--search": "write the qualifiers behind the kind: forgelore list issues 'label:bug no:assignee'",
+    "--search": "write the qualifiers after the kind: forgelore list issues 'label:bug no:assignee'",
     "--merged": "write --state merged",
     "--no-assignee": "write --no assignee",
     "--no-label": "write --no label",
@@ -88,9 +88,9 @@ class Parser(argparse.ArgumentParser):
 
     def _find_hint(self, message: str) -> str:
         if "'best-match'" in message:
-            return "relevance is the order of a search without --sort"
+            return "results are sorted by relevance unless you give --sort: leave it out"
         if short := re.match(r"argument --[\w-]+/(-\w)(?:/-\w)?: invalid int", message):
-            return f"write a number; in a search, {short[1]} behind -- is text"
+            return f"give a number; in a search, {short[1]} after -- is text"
         unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
         if not unknown:
             return ""
@@ -224,11 +224,11 @@ class Context:
         print(text, end="", file=self.out, flush=True)
 
     def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
-        """Print rows for other programs, in one of the formats of `surfaces/present/data`."""
+        """Print print rows for other programs, in one of the formats of `surfaces/present/data`."""
         from forgelore.surfaces.present.data import COLUMNS, HIT_COLUMNS, write_rows
 
         if self.is_data:
-            raise UsageError("--format and --json are two formats", hint="leave one of them out")
+            raise UsageError("--format and --json cannot be combined", hint="use one of them")
         for line in write_rows(chosen, rows, HIT_COLUMNS if are_hits else COLUMNS):
             print(line, file=self.out)
 
@@ -255,7 +255,7 @@ class Context:
         import webbrowser
 
         if not webbrowser.open(url):
-            raise ConfigError("no browser could be started", hint=f"set BROWSER, or open it yourself: {url}")
+            raise ConfigError("could not start a browser", hint=f"set BROWSER, or open it yourself: {url}")
         if not self.is_data:
             print(printable(f"opened {url}"), file=sys.stderr)
 
@@ -319,7 +319,7 @@ def build_parser(name: str) -> tuple[Parser, Command]:
     command.add_arguments(parser)
     parser.add_argument("--db", metavar="PATH", help="the database file (or FORGELORE_DB)")
     parser.add_argument("--color", choices=COLORS, help="colours: on a terminal (auto, the default), always, never")
-    parser.add_argument("--no-pager", action="store_true", help="print long output as it is (or FORGELORE_PAGER=cat)")
+    parser.add_argument("--no-pager", action="store_true", help="do not use a pager (or FORGELORE_PAGER=cat)")
     for option, (what, _) in FORMATS.items():
         parser.add_argument(option, action="store_const", const=option, dest="format", help=what)
     return parser, command
@@ -352,7 +352,7 @@ def _warn_about_replays(context: Context) -> None:
     """Warn about rows that an earlier version misread and that still wait to be corrected."""
     waiting = context.history.count_replays()
     if waiting:
-        context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")
+        context.warn(f"{waiting:,} items need to be read again after an upgrade; run: forgelore replay")
 
 
 def _print_envelope(context: Context, answer: object) -> None:

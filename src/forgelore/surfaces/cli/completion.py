@@ -56,7 +56,7 @@ BEFORE_COMMAND = (
     WordPlace("PATH", ("--db",), "the database file (or FORGELORE_DB)", source="files"),
     *(WordPlace(option[2:], (option,), what, takes_value=False) for option, (what, _) in FORMATS.items()),
     WordPlace("WHEN", ("--color",), "colours: auto, always or never", source="words", words=COLORS),
-    WordPlace("no-pager", ("--no-pager",), "print long output as it is", takes_value=False),
+    WordPlace("no-pager", ("--no-pager",), "do not use a pager", takes_value=False),
     WordPlace("help", ("-h", "--help"), "help, with examples", takes_value=False),
     WordPlace("version", ("--version",), "the version", takes_value=False),
 )

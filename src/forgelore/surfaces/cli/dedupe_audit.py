@@ -53,23 +53,23 @@ def add_audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="how many items; default: 100, all known duplicates")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, another sample")
     parser.add_argument(
-        "--min-edge", type=float, default=0.85, metavar="C", help="least confidence (default %(default)s)"
+        "--min-edge", type=float, default=0.85, metavar="C", help="minimum confidence (default %(default)s)"
     )
     parser.add_argument(
         "--others", type=int, default=100, metavar="N",
-        help="against history: ask about so many items that nobody called a duplicate, too (default %(default)s)",
+        help="against history: also ask about this many items that nobody called a duplicate (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="questions at once, to a model (%(default)s)"
     )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="ask each model no more than this")
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="token limit for each model")
     parser.add_argument("--pairs", metavar="FILE", help="against people: write the pairs that need a label, and end")
     parser.add_argument("--labels", metavar="FILE", help="against people: read labels from a file instead of asking")
 
 
 def run_audit(context: Context, arguments: argparse.Namespace) -> "AuditReport | list[BlindPair]":
     if arguments.against != "human" and (arguments.pairs or arguments.labels):
-        raise UsageError("--pairs and --labels are for people", hint="add: --against human")
+        raise UsageError("--pairs and --labels need --against human", hint="add: --against human")
     if arguments.pairs:
         return _write_pairs(context, arguments)
     if arguments.against == "human":
@@ -150,10 +150,14 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=int, nargs="?", metavar="RUN", help="the number of an audit; default: the newest")
     add_project_option(parser)
     parser.add_argument("--html", metavar="FILE", help="write a page of everything, which loads nothing, and end")
-    parser.add_argument("--gate-rank-max", type=int, metavar="N", help="accept no target behind this rank")
+    parser.add_argument("--gate-rank-max", type=int, metavar="N", help="accept only targets up to this rank")
     parser.add_argument("--gate-score-min", type=float, metavar="S", help="... of less similarity")
-    parser.add_argument("--gate-gap-min", type=float, metavar="G", help="... that leads the others by less strength")
-    parser.add_argument("--gate-confidence-min", type=float, metavar="C", help="... that the judge is less sure of")
+    parser.add_argument(
+        "--gate-gap-min", type=float, metavar="G", help="... that lead the others by at least this much"
+    )
+    parser.add_argument(
+        "--gate-confidence-min", type=float, metavar="C", help="... that the judge is at least this sure of"
+    )
 
 
 def run_report(context: Context, arguments: argparse.Namespace) -> "AuditAnalysis | WrittenPage":

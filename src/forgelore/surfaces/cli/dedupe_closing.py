@@ -19,8 +19,10 @@ _MAX_RUNS = 1000
 
 def add_canonicalize_arguments(parser: argparse.ArgumentParser) -> None:
     add_project_option(parser)
-    parser.add_argument("--bound", type=int, default=40, metavar="N", help="the largest cluster (default %(default)s)")
-    parser.add_argument("--dry-run", action="store_true", help="show the clusters; keep nothing")
+    parser.add_argument(
+        "--bound", type=int, default=40, metavar="N", help="maximum size of a cluster (default %(default)s)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the clusters without saving them")
 
 
 def run_canonicalize(context: Context, arguments: argparse.Namespace) -> "Canonicalized":
@@ -47,13 +49,13 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", action="append", metavar="KIND", help="issues or changes; default: both")
     parser.add_argument(
         "--target-policy", choices=("canonical-only", "direct-fallback"), default="canonical-only",
-        help="close onto what stays of the cluster, or else onto what the item itself repeats (default %(default)s)",
+        help="close onto the item the cluster keeps, or else onto what the item itself repeats (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--min-close", type=float, default=0.9, metavar="N", help="the minimum confidence (default %(default)s)"
     )
     parser.add_argument("--out", metavar="FILE", help="write the plan to a file: .json, or Markdown")
-    parser.add_argument("--dry-run", action="store_true", help="show the plan; keep nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan without saving it")
 
 
 def run_plan(context: Context, arguments: argparse.Namespace) -> "ClosingPlan":
@@ -83,7 +85,7 @@ def write_plan(path: str, plan: "ClosingPlan") -> None:
 
 def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=int, metavar="RUN", help="the number of the plan")
-    parser.add_argument("--yes", action="store_true", help="really close; without it nothing is written")
+    parser.add_argument("--yes", action="store_true", help="really close; without it nothing is changed")
     parser.add_argument(
         "--close-after", type=int, default=0, metavar="HOURS",
         help="label and comment now, close after that many hours unless somebody reacts",
@@ -92,7 +94,7 @@ def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
         "--unproven", action="store_true",
         help="apply although no audit has shown that at least 90%% of such closings are right",
     )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="take over from a run that has gone quiet elsewhere")
+    parser.add_argument("--force", action="store_true", help="take over from a run elsewhere that stopped responding")
 
 
 def run_apply(context: Context, arguments: argparse.Namespace) -> "Applied":
@@ -109,7 +111,7 @@ def run_apply(context: Context, arguments: argparse.Namespace) -> "Applied":
     done = ", ".join(f"{name} {number(count)}" for name, count in applied.counters.items()) or "nothing to close"
     context.print(f"run {applied.run}: {done}")
     if applied.counters.get("closed"):
-        context.print(f"take it back with: forgelore dedupe rollback {applied.run} --yes")
+        context.print(f"undo it with: forgelore dedupe rollback {applied.run} --yes")
     return applied
 
 
@@ -125,8 +127,8 @@ def _print_applied_line(context: Context, line: "AppliedLine") -> None:
 
 def add_rollback_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=int, metavar="RUN", help="the number of the apply, or of its plan")
-    parser.add_argument("--yes", action="store_true", help="really open again; without it nothing is written")
-    parser.add_argument("--force", action="store_true", help="take over from a run that has gone quiet elsewhere")
+    parser.add_argument("--yes", action="store_true", help="really reopen; without it nothing is changed")
+    parser.add_argument("--force", action="store_true", help="take over from a run elsewhere that stopped responding")
 
 
 def run_rollback(context: Context, arguments: argparse.Namespace) -> "RolledBack":

@@ -45,12 +45,14 @@ def add_review_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="default: the clone's project, or the only one; of --answer two items",
     )
-    parser.add_argument("--project", metavar="NAME", help="the same, as other commands have it")
+    parser.add_argument("--project", metavar="NAME", help="the same as PROJECT, as in other commands")
     parser.add_argument("--kind", choices=("issue", "change"), help="only these items; default: both")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many pairs (%(default)s)")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="most pairs to ask about (%(default)s)")
     parser.add_argument("--as", dest="reviewer", metavar="NAME", help="whose answers; default: FORGELORE_ME, or git's")
     parser.add_argument(
-        "--closed-since", metavar="TIME", help="beside what was closed since then, as 90d; default: within a year"
+        "--closed-since",
+        metavar="TIME",
+        help="also compare with what was closed since then, such as 90d; default: within a year",
     )
     parser.add_argument(
         "--second-opinion", action="store_true", help="ask about what others answered, and you have not"
@@ -62,7 +64,7 @@ def add_review_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_review(context: Context, arguments: argparse.Namespace) -> "ReviewQueue | AnsweredPair | list[AnsweredPair]":
     if sum(map(bool, (arguments.answer, arguments.undo, arguments.answers))) > 1:
-        raise UsageError("--answer, --undo and --answers are three things", hint="leave two of them out")
+        raise UsageError("--answer, --undo and --answers cannot be combined", hint="use one of them")
     dedupe, pair = context.history.dedupe, arguments.words if arguments.answer else ()
     if arguments.answer and len(pair) != _PAIR:
         raise UsageError("--answer is about two items", hint="write: forgelore dedupe review '#12' '#34' --answer same")
@@ -221,7 +223,7 @@ class _Review:
         if key == "o":
             self._open(pair)
         elif key == "z":
-            context.print("  nothing was answered in this sitting; your last answer: forgelore dedupe review --undo")
+            context.print("  you answered nothing this time; your last answer: forgelore dedupe review --undo")
         elif key == "?":
             context.print(*HELP.splitlines())
         else:

@@ -36,9 +36,9 @@ def add_intent_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", choices=("auto", "builtin", "llm"), default="auto",
         help="rules, or a language model; auto: a model where your settings name one (default %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--profile", metavar="NAME", help="the model of this part of the settings: cheap, strong")
+    parser.add_argument("--profile", metavar="NAME", help="language model profile of your settings: cheap, strong")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="questions at once (default %(default)s)")
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="stop asking when so many are spent")
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="stop when this many tokens are spent")
     parser.add_argument("--full", action="store_true", help="also items whose card is up to date")
 
 
@@ -80,8 +80,8 @@ def add_refresh_arguments(parser: argparse.ArgumentParser) -> None:
         "project", metavar="PROJECT", nargs="?", help="a project that was synced; default: the only one"
     )
     parser.add_argument("--known", action="store_true", help="also items that are here already and have changed")
-    parser.add_argument("--since", metavar="WHEN", help="only what moved since then: 2026-03-01, 7d, last week …")
-    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    parser.add_argument("--since", metavar="WHEN", help="only what was updated since then: 2026-03-01, 7d, last week …")
+    parser.add_argument("--force", action="store_true", help="take over the lock of a sync that stopped responding")
     add_indexing_arguments(parser)
 
 
@@ -98,9 +98,9 @@ def run_refresh(context: Context, arguments: argparse.Namespace) -> "SyncedProje
 
 def add_candidates_arguments(parser: argparse.ArgumentParser) -> None:
     _add_scope(parser)
-    parser.add_argument("--k", type=int, default=4, metavar="N", help="candidates of an item (default %(default)s)")
+    parser.add_argument("--k", type=int, default=4, metavar="N", help="candidates per item (default %(default)s)")
     parser.add_argument(
-        "--min-score", type=float, default=0.75, metavar="S", help="least similarity (default %(default)s)"
+        "--min-score", type=float, default=0.75, metavar="S", help="minimum similarity (default %(default)s)"
     )
     parser.add_argument(
         "--states", choices=("open", "closed", "all"), default="open",
@@ -108,7 +108,7 @@ def add_candidates_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--source", choices=("raw", "intent"), default="raw",
-        help="what chooses who is compared: texts, or the cards of `dedupe intent` (default %(default)s)",
+        help="what decides which items are compared: texts, or the cards of `dedupe intent` (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes (default: up to 2)"
@@ -153,20 +153,20 @@ def _print_candidates(context: Context, one: "CandidatesMade") -> None:
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
     _add_scope(parser)
     parser.add_argument(
-        "--min-edge", type=float, default=0.85, metavar="C", help="least confidence (default %(default)s)"
+        "--min-edge", type=float, default=0.85, metavar="C", help="minimum confidence (default %(default)s)"
     )
-    parser.add_argument("--rejudge", action="store_true", help="decide anew, also where an edge was accepted")
-    parser.add_argument("--allow-stale", action="store_true", help="use candidates of items that were edited since")
+    parser.add_argument("--rejudge", action="store_true", help="decide again, even where an edge was accepted")
     parser.add_argument(
-        "--source", choices=("raw", "intent"), help="only candidates that texts chose, or cards; default: the latest",
+        "--allow-stale", action="store_true", help="also use candidates of items that were edited since"
+    )
+    parser.add_argument(
+        "--source", choices=("raw", "intent"), help="only candidates found by texts, or by cards; default: the latest",
     )  # fmt: skip
     _add_judge_choice(parser)
     parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="questions at once, to a model (%(default)s)"
     )
-    parser.add_argument(
-        "--budget", type=int, metavar="TOKENS", help="ask a model no more than this; a later run goes on"
-    )
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="token limit for a model; a later run continues")
 
 
 def run_judge(context: Context, arguments: argparse.Namespace) -> "list[DecisionsMade]":
@@ -204,23 +204,27 @@ def _print_decisions(context: Context, one: "DecisionsMade") -> None:
 
 def add_chain_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="PROJECT", nargs="?", help="default: the clone's project, or the only one")
-    parser.add_argument("--project", metavar="NAME", help="the same, as other commands have it")
+    parser.add_argument("--project", metavar="NAME", help="the same as PROJECT, as in other commands")
     parser.add_argument("--kind", choices=("issue", "change"), help="only these items; default: both")
     parser.add_argument(
         "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes (default: up to 2)"
     )
     parser.add_argument(
-        "--min-edge", type=float, default=0.85, metavar="C", help="least confidence of a decision (default %(default)s)"
+        "--min-edge",
+        type=float,
+        default=0.85,
+        metavar="C",
+        help="minimum confidence of a decision (default %(default)s)",
     )
     parser.add_argument(
         "--min-close", type=float, default=0.9, metavar="C", help="... of a closing (default %(default)s)"
     )
     parser.add_argument(
         "--target-policy", choices=("canonical-only", "direct-fallback"), default="canonical-only",
-        help="close onto what stays of the cluster, or else onto what the item itself repeats (default %(default)s)",
+        help="close onto the item the cluster keeps, or else onto what the item itself repeats (default %(default)s)",
     )  # fmt: skip
     _add_judge_choice(parser)
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="ask a model no more than this")
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="token limit for a model")
     parser.add_argument("--out", metavar="FILE", help="write the plan to a file: .json, or Markdown")
 
 
@@ -302,10 +306,10 @@ def _print_next(context: Context, chain: "DedupeChain", out: str | None) -> None
         context.print(f"  2. measure the judge ({clean(chain.unproven.partition(': ')[2])}):")
         context.print("     forgelore dedupe audit --against history, or --against human")
     else:
-        proven = "; ".join(map(clean, chain.proven)) or "people decided all of it, and need no proof"
+        proven = "; ".join(map(clean, chain.proven)) or "people decided all of it, so no proof is needed"
         context.print(f"  2. {proven}")
     context.print(f"  3. forgelore dedupe apply {plan.run} --yes --close-after 72")
-    context.print(f"  4. should it be wrong: forgelore dedupe rollback {plan.run} --yes")
+    context.print(f"  4. to undo it: forgelore dedupe rollback {plan.run} --yes")
     _print_review(context, chain)
 
 
@@ -319,7 +323,7 @@ def add_detect_new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="the project of a short REF")
     parser.add_argument("--k", type=int, default=8, metavar="N", help="candidates (default %(default)s)")
     for name, value, what in (
-        ("--min-score", 0.75, "least similarity of a candidate"), ("--maybe", 0.85, "confidence of a maybe"),
+        ("--min-score", 0.75, "minimum similarity of a candidate"), ("--maybe", 0.85, "confidence of a maybe"),
         ("--duplicate", 0.92, "confidence of a duplicate"), ("--support", 0.9, "similarity of a duplicate"),
     ):  # fmt: skip
         parser.add_argument(name, type=float, default=value, metavar="N", help=f"{what} (default %(default)s)")
@@ -368,7 +372,9 @@ def _add_judge_choice(parser: argparse.ArgumentParser) -> None:
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
     parser.add_argument("--judge", choices=("builtin", "llm"), default="builtin", help="rules, or the model of [llm]")
-    parser.add_argument("--profile", choices=("default", "cheap", "strong"), help="of the model, in the settings")
+    parser.add_argument(
+        "--profile", choices=("default", "cheap", "strong"), help="the model's profile, in your settings"
+    )
 
 
 COMMANDS = {

@@ -87,7 +87,7 @@ def _evaluate(context: Context, arguments: argparse.Namespace) -> "Evaluation":
 def _print_scores(context: Context, result: "Evaluation") -> None:
     measured = {group: score for group in _GROUPS for score in [result.score(group)] if score.n}
     if not measured:
-        context.print("no line has an answer to look for")
+        context.print("no line has an expected answer")
         return
     style = context.style
     head = [result.mode, *(f"{_GROUPS[group]} ({number(score.n)})" for group, score in measured.items())]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # What stands before and behind a word that matched.
 MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
-_RULE = "All of them must hold. Repeated: any of the values, but all of the labels."
+_RULE = "All filters must match. Repeat one to match any of its values; of labels, all must match."
 
 
 def filter_examples(command: str) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument(
         "--created", metavar="RANGE", action="append", help="when: '>2026-01-31', 2026-01..2026-03, 2026-03 (all of it)"
     )
-    group.add_argument("--updated", metavar="RANGE", action="append", help="the same of the last update")
+    group.add_argument("--updated", metavar="RANGE", action="append", help="the same for the last update")
     group.add_argument("--comments", metavar="RANGE", action="append", help="how many: 0, '>10', 5..20")
     group.add_argument(
         "--milestone", "-m", metavar="NAME", action="append", help="of this milestone; repeat for any of them"
@@ -118,9 +118,7 @@ def project_in(arguments: argparse.Namespace) -> str | None:
 
 def add_repo(parser: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
     """Add gh's name of --project."""
-    parser.add_argument(
-        "--repo", "-R", dest="project", metavar="NAME", action=Once, help="the same, in the words of gh"
-    )
+    parser.add_argument("--repo", "-R", dest="project", metavar="NAME", action=Once, help="the same, as in gh")
 
 
 def add_query(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +141,7 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
 
 def add_offset(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--offset", metavar="N", default="0", help="begin behind the first N results; or `next` of the page before"
+        "--offset", metavar="N", default="0", help="skip the first N results; or `next` of the previous page"
     )
 
 
@@ -152,16 +150,18 @@ def read_limit(context: "Context", arguments: argparse.Namespace, most: int = 10
     asked: int = arguments.limit
     limit = min(max(asked, 1), most)
     if limit != asked:
-        context.warn(f"--limit {str(asked)[:20]} is out of range; {number(limit)} is taken")
+        context.warn(f"--limit {str(asked)[:20]} is out of range; using {number(limit)}")
     return limit
 
 
 def add_output(parser: argparse.ArgumentParser, *, with_marks: bool = True) -> None:
     """Add how results are written."""
-    parser.add_argument("--format", dest="rows", choices=tuple(ROW_FORMATS), help="rows for other programs")
+    parser.add_argument("--format", dest="rows", choices=tuple(ROW_FORMATS), help="print rows for other programs")
     if with_marks:
         parser.add_argument(
-            "--marks", choices=MARKS, help="what matched: colours on a terminal, else nothing; or one of these"
+            "--marks",
+            choices=MARKS,
+            help="how matches are marked (default: colours on a terminal, otherwise not at all)",
         )
 
 
@@ -183,7 +183,7 @@ def add_modes(parser: argparse.ArgumentParser) -> None:
     add_mode(parser)
     parser.add_argument(
         "--rescore", action="store_true",
-        help="let minilm look again at the first 100 candidates: a few seconds, needs the extra minilm",
+        help="rerank the first 100 candidates with minilm: a few seconds; needs the extra minilm",
     )  # fmt: skip
     parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
 
@@ -191,7 +191,7 @@ def add_modes(parser: argparse.ArgumentParser) -> None:
 def check_rescore(arguments: argparse.Namespace, *, is_lexical: bool) -> None:
     """Refuse --rescore where no meaning is compared."""
     if arguments.rescore and is_lexical:
-        raise UsageError("--rescore compares meaning", hint="leave --mode lexical and --fts-mode raw out")
+        raise UsageError("--rescore compares meaning", hint="leave out --mode lexical and --fts-mode raw")
 
 
 def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWords":

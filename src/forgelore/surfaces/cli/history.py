@@ -24,11 +24,11 @@ _ROLES = {
 
 def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file, a folder (src/) or a glob (src/**.py)")
-    parser.add_argument("--project", metavar="NAME", help="whose path it is; default: the clone's, or the only one")
+    parser.add_argument("--project", metavar="NAME", help="the path's project; default: the clone's, or the only one")
     parser.add_argument("--after", metavar="DATE", action=Once, help="since: 2026-03-01, 7d, 3 months ago, yesterday …")
-    parser.add_argument("--since", dest="after", metavar="DATE", action=Once, help="the same, in the words of git")
+    parser.add_argument("--since", dest="after", metavar="DATE", action=Once, help="the same, as in git")
     parser.add_argument("--before", metavar="DATE", action=Once, help="before this day")
-    parser.add_argument("--until", dest="before", metavar="DATE", action=Once, help="the same, in the words of git")
+    parser.add_argument("--until", dest="before", metavar="DATE", action=Once, help="the same, as in git")
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many, decisions first (default: 30)")
     group = parser.add_argument_group(
         "decisions", "Your language model reads the conversations; decisions that can be verified are saved."
@@ -36,12 +36,16 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--decisions", action="store_true", help="let it read conversations that are new or have changed"
     )
-    group.add_argument("--profile", choices=("cheap", "strong"), help="which language model of your settings")
+    group.add_argument("--profile", choices=("cheap", "strong"), help="language model profile of your settings")
     group.add_argument(
-        "--budget", type=int, default=60_000, metavar="TOKENS", help="for prompts and answers (default %(default)s)"
+        "--budget",
+        type=int,
+        default=60_000,
+        metavar="TOKENS",
+        help="token limit, prompts and answers (default %(default)s)",
     )
     group.add_argument(
-        "--include-internal", action="store_true", help="confidential items may be read, and sent to the model"
+        "--include-internal", action="store_true", help="also read confidential items, and send them to the model"
     )
 
 
@@ -65,7 +69,7 @@ def _extract_decisions(context: Context, arguments: argparse.Namespace) -> "Extr
         )  # fmt: skip
     counts = (
         (done.asked, "read"), (done.known, "known already"), (done.failed, "without an answer"),
-        (done.invalid, "answered with something else than a list"),
+        (done.invalid, "answered with something other than a list"),
     )  # fmt: skip
     read = ", ".join(f"{number(count)} {what}" for count, what in counts if count) or "none to read"
     mark = context.style.green("✓") if not done.left else context.style.yellow("!")

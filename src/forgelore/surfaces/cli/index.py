@@ -49,7 +49,7 @@ class StatsData(NamedTuple):
 
 
 def add_generate_docs_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--full", action="store_true", help="every item, not only what changed")
+    parser.add_argument("--full", action="store_true", help="rebuild every item, not only what changed")
     parser.add_argument("--project", metavar="NAME", help="one project; default: all")
 
 
@@ -81,7 +81,7 @@ def add_embed_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--full",
         action="store_true",
-        help="all documents, whether they have vectors or not; goes on where it was cut off",
+        help="all documents, even those with vectors; an interrupted run continues",
     )
     parser.add_argument("--project", metavar="NAME", help="one project; default: all")
     parser.add_argument("--embedder", metavar="NAME", help="minilm, ollama or openai; default: as the settings say")
@@ -91,7 +91,7 @@ def run_embed(context: Context, arguments: argparse.Namespace) -> "Embedded":
     history, project = context.history, arguments.project
     if waiting := history.index.count_waiting(project):
         # Vectors are made from documents: items without one get no vector now, and people should know.
-        context.warn(f"{number(waiting)} items wait to be indexed first; run: forgelore generate-docs")
+        context.warn(f"{number(waiting)} items must be indexed first; run: forgelore generate-docs")
     with watched(context, arguments.project or "index") as watcher:
         done = history.index.embed(
             project, full=arguments.full, retry=arguments.retry_failed, embedder=arguments.embedder, watcher=watcher
@@ -108,7 +108,7 @@ def _print_embedded(context: Context, done: "Embedded") -> None:
         (done.second, "items embedded by the second embedder"),
     )
     parts = ", ".join(f"{number(count)} {name}" for count, name in counts if count)
-    waiting = f"; {number(done.waiting)} wait for another attempt (forgelore stats)" if done.waiting else ""
+    waiting = f"; {number(done.waiting)} will be tried again (forgelore stats)" if done.waiting else ""
     context.print(f"{mark} {parts or 'nothing to do'}{waiting}")
     if done.dropped:
         context.print(f"  {number(done.dropped)} vectors of an embedder that is no longer used were dropped")
@@ -119,9 +119,9 @@ def _print_embedded(context: Context, done: "Embedded") -> None:
 
 def add_index_code_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", nargs="?", default="", help="a clone; default: the one you are in")
-    parser.add_argument("--project", metavar="NAME", help="whose code it is; default: what the clone's origin says")
-    parser.add_argument("--fetch", action="store_true", help="fetch a shallow copy, also where there is a clone")
-    parser.add_argument("--depth", metavar="N", type=int, help="how many commits are fetched (default 200)")
+    parser.add_argument("--project", metavar="NAME", help="the code's project; default: what the clone's origin says")
+    parser.add_argument("--fetch", action="store_true", help="fetch a shallow copy even if there is a clone")
+    parser.add_argument("--depth", metavar="N", type=int, help="how many commits to fetch (default 200)")
     parser.add_argument("--no-commits", action="store_true", help="only the files, not the commits")
 
 

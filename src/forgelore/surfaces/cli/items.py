@@ -49,7 +49,7 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         choices=("updated", "created", "number", "comments"),
         default="updated",
-        help="newest or most first by this (default: updated)",
+        help="sort by this, newest or most first (default: updated)",
     )
     parser.add_argument("--limit", "-L", metavar="N", type=int, default=30, help="how many (default: 30)")
     add_output(parser, with_marks=False)

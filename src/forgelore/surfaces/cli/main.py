@@ -35,17 +35,17 @@ COMMANDS = {
     "init": ("set up", "choose projects and a database, write forgelore.toml", "setup"),
     "doctor": ("set up", "check settings, tokens, forges and the database", "setup"),
     "auth-test": ("set up", "show who the tokens belong to", "setup"),
-    "demo": ("set up", "look around in a built-in example project", "setup"),
+    "demo": ("set up", "take a tour of a built-in example project", "setup"),
     "completion": ("set up", "print a completion script for your shell", "setup"),
     "sync": ("fetch", "bring projects up to date", "sync"),
     "ingest": ("fetch", "fetch one kind of item only", "sync"),
-    "sync-status": ("fetch", "last runs, positions and waiting work", "sync"),
+    "sync-status": ("fetch", "last runs, positions and pending work", "sync"),
     "import": ("fetch", "read a tracker from a JSON-lines file", "archive"),
     "export": ("fetch", "write a project as JSON lines", "archive"),
     "generate-docs": ("index", "build the documents that are searched", "index"),
     "embed": ("index", "compute the vectors of documents", "index"),
     "index-code": ("index", "make files and commits of a clone searchable", "index"),
-    "replay": ("index", "read stored answers of the forges again, without a request", "sync"),
+    "replay": ("index", "read stored answers of the forges again, without any request", "sync"),
     "stats": ("index", "what is in the index, and whether it is sound", "index"),
     "calibrate": ("index", "learn from known duplicates how sure a match is", "evaluate"),
     "search": ("find", "find by words and by meaning", "search"),
@@ -54,7 +54,7 @@ COMMANDS = {
     "evaluate": ("find", "measure search on queries with known answers", "evaluate"),
     "triage": ("tidy", "say what an item repeats; inside CI, comment on new ones", "triage"),
     "dedupe intent": ("dedupe", "write a card for every item: what it is about", "dedupe_steps"),
-    "dedupe refresh": ("dedupe", "fetch the new items of a project that is here already", "dedupe_steps"),
+    "dedupe refresh": ("dedupe", "fetch the new items of a project you already have", "dedupe_steps"),
     "dedupe run": ("dedupe", "candidates, judge, clusters and a plan, in one go", "dedupe_steps"),
     "dedupe review": ("dedupe", "decide pair by pair what is a duplicate", "dedupe_review"),
     "dedupe candidates": ("dedupe", "list what every open item could repeat", "dedupe_steps"),
@@ -62,19 +62,19 @@ COMMANDS = {
     "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate", "dedupe_steps"),
     "dedupe canonicalize": (
         "dedupe",
-        "build clusters from accepted decisions, choose what stays of each",
+        "build clusters from accepted decisions, and choose which item each keeps",
         "dedupe_closing",
     ),
     "dedupe accept": ("dedupe", "say that an item repeats another", "dedupe_people"),
     "dedupe reject": ("dedupe", "say that two items are not duplicates", "dedupe_people"),
     "dedupe split": ("dedupe", "take an item out of its cluster", "dedupe_people"),
-    "dedupe set-canonical": ("dedupe", "choose the item of a cluster that stays", "dedupe_people"),
+    "dedupe set-canonical": ("dedupe", "choose which item a cluster keeps", "dedupe_people"),
     "dedupe maintainers": ("dedupe", "whose items are never closed", "dedupe_people"),
     "dedupe plan": ("dedupe", "list what would be closed, and why the rest stays open", "dedupe_closing"),
-    "dedupe apply": ("dedupe", "close what a plan says, after a look at each item", "dedupe_closing"),
+    "dedupe apply": ("dedupe", "close what a plan lists, after checking each item", "dedupe_closing"),
     "dedupe rollback": ("dedupe", "take back what a plan closed", "dedupe_closing"),
     "dedupe audit": ("dedupe", "measure how often a judge is right", "dedupe_audit"),
-    "dedupe report": ("dedupe", "show an audit, and what stricter gates would have made of it", "dedupe_audit"),
+    "dedupe report": ("dedupe", "show an audit, and what stricter gates would have changed", "dedupe_audit"),
     "dedupe runs": ("dedupe", "what every step did, newest first", "dedupe_closing"),
     "changes overlap": ("changes", "changes that do the same as others, and why", "changes"),
     "list": ("read", "list issues, changes, discussions or releases", "items"),
@@ -120,7 +120,7 @@ _OPTIONS = """options for every command:
   --db PATH      the database file (or FORGELORE_DB)
 {formats}
   --color WHEN   auto (colours on a terminal, the default), always or never
-  --no-pager     print long output as it is (or FORGELORE_PAGER=cat)
+  --no-pager     do not use a pager (or FORGELORE_PAGER=cat)
   -h, --help     help, with examples
   --version      the version"""
 _EXAMPLES = """examples:

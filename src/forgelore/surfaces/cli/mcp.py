@@ -30,16 +30,18 @@ class McpAnswer(NamedTuple):
 
 def add_mcp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--http", action="store_true", help="serve HTTP on 127.0.0.1 instead of standard input")
-    parser.add_argument("--port", type=int, metavar="N", help="the port of --http (default: 8765; 0: any free one)")
+    parser.add_argument("--port", type=int, metavar="N", help="port for --http (default: 8765; 0: any free one)")
     parser.add_argument(
-        "--token-file", metavar="PATH", help="clients of --http must send the token in it (or FORGELORE_MCP_TOKEN)"
+        "--token-file",
+        metavar="PATH",
+        help="clients of --http must send the token in this file (or FORGELORE_MCP_TOKEN)",
     )
-    parser.add_argument("--allow-write", action="store_true", help="offer `sync`; otherwise the database is only read")
+    parser.add_argument("--allow-write", action="store_true", help="offer `sync`; without it the database is only read")
     parser.add_argument(
         "--include-internal", action="store_true", help="show confidential items and internal notes to agents"
     )
     parser.add_argument(
-        "--structured", action="store_true", help="send answers a second time as data with a schema, for programs"
+        "--structured", action="store_true", help="also send answers as data with a schema, for programs"
     )
     parser.add_argument("--install", metavar="CLIENT", choices=tuple(CLIENTS), help=f"one of {', '.join(CLIENTS)}")
     parser.add_argument("--yes", action="store_true", help="with --install: do not ask")

@@ -133,7 +133,9 @@ def run_me(context: Context, arguments: argparse.Namespace) -> "MyWork":
     where = f" in {work.project}" if work.project else ""
     context.print(f"{style.bold(style.cyan(f'@{clean(work.login)}'))}{where}{known}")
     _print_items(context, "your review is asked for", work.reviews, work.totals["reviews"])
-    _print_items(context, "questions since your last word", work.questions, work.totals["questions"], with_words=True)
+    _print_items(
+        context, "questions since you last answered", work.questions, work.totals["questions"], with_words=True
+    )
     _print_items(context, "open threads on your changes", work.threads, work.totals["threads"], with_words=True)
     _print_items(context, "assigned to you", work.assigned, work.totals["assigned"])
     _print_items(context, "mentions of you", work.mentioned, work.totals["mentioned"], with_words=True)
@@ -145,9 +147,12 @@ def run_me(context: Context, arguments: argparse.Namespace) -> "MyWork":
 def _add_scope(parser: argparse.ArgumentParser) -> None:
     """Add what limits the history of a person."""
     parser.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
-    parser.add_argument("--repo", dest="project", metavar="NAME", action=Once, help="the same, in the words of gh")
+    parser.add_argument("--repo", dest="project", metavar="NAME", action=Once, help="the same, as in gh")
     parser.add_argument(
-        "--after", metavar="DATE", action=Once, help="nothing older: 2026-03-01, 7d, 3 months ago, yesterday …"
+        "--after",
+        metavar="DATE",
+        action=Once,
+        help="leave out what is older: 2026-03-01, 7d, 3 months ago, yesterday …",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many of each (default: 10)")
 

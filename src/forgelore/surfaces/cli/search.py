@@ -54,7 +54,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add_modes(parser)
     add_limit(parser)
     parser.add_argument(
-        "--sort", choices=("relevance", "created", "updated", "comments"), help="newest or most first by this"
+        "--sort", choices=("relevance", "created", "updated", "comments"), help="sort by this, newest or most first"
     )
     parser.add_argument("--order", choices=("desc", "asc"), default="desc", help="asc: oldest or fewest first")
     add_output(parser)
@@ -65,20 +65,20 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--source", choices=("raw", "intent"), default="raw",
-        help="what is searched: what people wrote, or the cards of `dedupe intent` (default %(default)s)",
+        help="search what people wrote, or the cards of `dedupe intent` (default %(default)s)",
     )  # fmt: skip
 
 
 def run_search(context: Context, arguments: argparse.Namespace) -> SearchData | SimilarData:
     if arguments.similar_to is not None:
         if arguments.query or arguments.fts_mode == "raw" or arguments.source != "raw":
-            hint = "leave the words, --fts-mode and --source out"
+            hint = "leave out the words, --fts-mode and --source"
             raise UsageError("--similar-to takes the place of words", hint=hint)
         if arguments.web:
             raise UsageError("--similar-to opens nothing", hint="leave --web out")
         return _compare_item(context, arguments, arguments.similar_to, is_earlier=False)
     if not arguments.query and (arguments.fts_mode == "raw" or not typed_filters(arguments)):
-        raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
+        raise UsageError("no search words given", hint="run: forgelore search --help")
     if arguments.query == ["-"]:
         return _search(context, arguments, _read_pasted(context, "forgelore search - < trace.txt"), is_literal=True)
     if len(arguments.query) > 1 and (kind := _SUBCOMMANDS.get(arguments.query[0])):
@@ -135,7 +135,7 @@ def _read_sort(context: Context, arguments: argparse.Namespace) -> str | None:
     if arguments.order == "desc":
         return sort
     if sort in (None, "relevance"):
-        context.warn("--order asc says nothing without --sort created, updated or comments")
+        context.warn("--order asc needs --sort created, updated or comments")
         return sort
     return f"{sort}-asc"
 
@@ -162,11 +162,11 @@ def _open_first(context: Context, answer: "SearchAnswer") -> None:
     from forgelore.api import check_page
 
     if answer.is_named and answer.notes and not answer.known_count and not answer.offset:
-        raise NotFound(answer.notes[-1], hint="leave --web out to see what mentions it")
+        raise NotFound(answer.notes[-1], hint="leave out --web to see what mentions it")
     if not answer.hits:
         raise NotFound("nothing matches, so there is no page to open", hint="try other words")
     if answer.is_nothing_fitting:
-        raise NotFound("no close match, so nothing is opened", hint="leave --web out to see the nearest results")
+        raise NotFound("no close match, so nothing is opened", hint="leave out --web to see the nearest results")
     first, *others = [hit.row for hit in answer.hits[: max(1, answer.known_count)]]
     if others:
         names = ", ".join(clean(row.full_ref) for row in others)
@@ -185,7 +185,7 @@ def add_similar_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit(parser)
     add_output(parser)
     add_filters(parser)
-    parser.add_argument("--earlier", action="store_true", help="only what was there before it: what it could repeat")
+    parser.add_argument("--earlier", action="store_true", help="only earlier items, which it could repeat")
 
 
 def run_similar(context: Context, arguments: argparse.Namespace) -> SimilarData:

@@ -49,8 +49,8 @@ def add_init_arguments(parser: argparse.ArgumentParser) -> None:
     from forgelore.api import FORGE_NAMES
 
     parser.add_argument("--project", metavar="NAME", action="append", help="a project to sync; repeat for more")
-    parser.add_argument("--host", help="also describe a server of your own, in your config.toml")
-    parser.add_argument("--kind", choices=FORGE_NAMES, help="what runs on --host")
+    parser.add_argument("--host", help="also add a server of your own to your config.toml")
+    parser.add_argument("--kind", choices=FORGE_NAMES, help="which forge runs on --host")
     parser.add_argument("--token-env", metavar="NAME", help="the environment variable that holds the token for --host")
     parser.add_argument("--yes", action="store_true", help="ask nothing")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing forgelore.toml")

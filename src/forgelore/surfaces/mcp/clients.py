@@ -100,7 +100,7 @@ def _add_to_json(client: ClientProgram, before: str, command: list[str]) -> str:
         raise ConfigError(f"the settings of {client.title} are not plain JSON ({error})", hint=hint) from error
     servers = found.get(client.key, {}) if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(servers, dict):
-        raise ConfigError(f"the settings of {client.title} have another shape than is known", hint=hint)
+        raise ConfigError(f"the settings of {client.title} have an unexpected structure", hint=hint)
     return (
         json.dumps({**found, client.key: {**servers, ENTRY: _entry(client, command)}}, indent=2, ensure_ascii=False)
         + "\n"
@@ -218,7 +218,7 @@ def _listen(process: "subprocess.Popen[str]", heard: "queue.SimpleQueue[str | No
 def _not_running(why: str) -> ConfigError:
     return ConfigError(
         f"the server does not run, so nothing was written: {why}",
-        hint="mend that first; FORGELORE_DEBUG=1 forgelore mcp shows more",
+        hint="fix that first; FORGELORE_DEBUG=1 forgelore mcp shows more",
     )
 
 

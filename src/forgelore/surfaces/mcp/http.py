@@ -77,7 +77,7 @@ def read_token(path: str | None) -> str:
 
 def listen(port: int) -> socket.socket:
     if not 0 <= port <= 65_535:
-        raise InvalidValue(f"{port} is no port", hint="use 1 to 65535, or 0 for any that is free")
+        raise InvalidValue(f"{port} is not a valid port", hint="use 1 to 65535, or 0 for any that is free")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -147,9 +147,9 @@ class Guard:
         """Return status and reason for a request that is not served."""
         hosts, origins, tokens = (_values(headers, name) for name in (b"host", b"origin", b"authorization"))
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 403, "this server answers to its own address alone"
+            return 403, "this server only answers to its own address"
         if any(origin.lower() not in {f"http://{host}" for host in self._hosts} for origin in origins):
-            return 403, "pages of other origins may not ask this server"
+            return 403, "pages from other origins may not use this server"
         if self._token and not (len(tokens) == 1 and _is_same(tokens[0], self._token)):
             return 401, "send the token of this server: Authorization: Bearer …"
         return None

@@ -42,7 +42,7 @@ class PossibleDuplicates(NamedTuple):
 def answer_pairs(queue: "ReviewQueue", limit: int, about_limit: Sequence[str]) -> ToolAnswer:
     notes = [*about_limit]
     if queue.uncompared:
-        notes.append(f"{queue.uncompared} open items have not been compared yet; a person has to let them be compared")
+        notes.append(f"{queue.uncompared} open items have not been compared yet; a person has to have them compared")
 
     def build(width: int) -> ToolAnswer:
         pairs = [_possible_duplicate(one, width) for one in queue.pairs[:limit]]

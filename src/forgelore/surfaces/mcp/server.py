@@ -186,9 +186,8 @@ def _build_output_schema(answer: type | str) -> dict[str, JsonValue]:
     """Return the schema of an answer, an object at its root as the protocol wants it."""
     import forgelore.api as public
 
-    names = {name: getattr(public, name) for name in public.__all__} if isinstance(answer, str) else {}
-    kind = names[answer] if isinstance(answer, str) else answer
-    definitions = build_schema(kind, names)["$defs"]
+    kind: type = getattr(public, answer) if isinstance(answer, str) else answer
+    definitions = build_schema(kind)["$defs"]
     assert isinstance(definitions, dict)
     root = definitions.pop(kind.__name__)
     assert isinstance(root, dict)

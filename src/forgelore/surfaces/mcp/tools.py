@@ -58,7 +58,7 @@ _Ref = Annotated[
     ),
 ]
 _Project = Annotated[str, Meta(max_length=_MAX_NAME, description="owner/repo; needed if there are several projects")]
-_Offset = Annotated[int, Meta(ge=0, le=100_000, description="`next` of the page before")]
+_Offset = Annotated[int, Meta(ge=0, le=100_000, description="`next` of the previous page")]
 _Limit = Annotated[int, Meta(description="1 to 20; a number outside means the nearest one")]
 _MAX_LIMIT = 20
 _MAX_ROWS = 100  # labels, or entries of a folder
@@ -245,7 +245,7 @@ def _search(
         Literal["hybrid", "lexical", "semantic"], Meta(description="by words and meaning, by words, or by meaning")
     ] = "hybrid",
     limit: _Limit = 10,
-    offset: Annotated[str, Meta(max_length=200, description="`next` of the page before")] = "0",
+    offset: Annotated[str, Meta(max_length=200, description="`next` of the previous page")] = "0",
 ) -> ToolAnswer:
     limit, notes = _clamp(limit)
     answer = history.search(
@@ -484,4 +484,4 @@ def _sync(
 def _clamp(limit: int) -> tuple[int, list[str]]:
     """Return the nearest limit there is, and a note where it is another than was asked for."""
     taken = min(max(limit, 1), _MAX_LIMIT)
-    return taken, [] if taken == limit else [f"limit {str(limit)[:20]} is out of range; {taken} is taken"]
+    return taken, [] if taken == limit else [f"limit {str(limit)[:20]} is out of range; using {taken}"]

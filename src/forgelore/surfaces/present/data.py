@@ -60,7 +60,7 @@ def as_data(value: object) -> JsonValue:
         return {str(key): as_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple | frozenset | set):
         return [as_data(one) for one in value]
-    raise TypeError(f"{type(value).__name__} is no data")
+    raise TypeError(f"{type(value).__name__} cannot be written as data")
 
 
 def _struct_data(value: object, names: dict[str, str]) -> dict[str, JsonValue]:
