@@ -5,17 +5,19 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ENVIRONMENT = "$(PYTHON)" scripts/environment.py "$(VENV)"
 AGENTS := $(VENV)/agents
-# What asks the MCP server in its tests: two programs of others, and the Node they want, which few systems have.
+# What asks the MCP server in its tests: two programs of others, and the Node they want, which few systems have. And
+# what looks at the web page for people who cannot see it.
 NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if $(filter x86_64,$(shell uname -m)),x64,arm64)
-AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
+AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 axe-core@4.14.1 $(NODE_PACKAGE)@22.23.3
 
 .PHONY: agents bench browser check clean coverage coverage-surfaces demo docs docs-check imports lint lock setup smoke \
 	suite test tools training try-dedupe try-triage types
 
 # Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and that of docs/tour.md.
 demo:
-	@$(ENVIRONMENT) runtime
+	@$(ENVIRONMENT) demo
 	@FORGELORE_SECOND_EMBEDDER=none "$(BIN)/forgelore" demo
+	@"$(BIN)/python" scripts/demo_page.py
 
 # The suite, then the contract checks over all traffic that the suite made, then a small training run. With COVERAGE=1
 # the folders that test in their own process are measured: a process for each command, or a kill, would take twice the

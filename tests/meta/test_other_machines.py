@@ -85,11 +85,11 @@ def environment(tmp_path):
     text = (clone / "scripts" / "environment.py").read_text(encoding="utf-8")
     # Without our own packages, which pip would build: what is tried here is when an environment is made.
     text = re.sub(
-        r"(?s)^PARTS = \{.*?^\}$", 'PARTS = {"runtime": [], "dev": [], "training": []}', text, flags=re.MULTILINE
+        r"(?s)^PARTS = \{.*?^\}$", 'PARTS = {"demo": [], "dev": [], "training": []}', text, flags=re.MULTILINE
     )
     (clone / "scripts" / "environment.py").write_text(text, encoding="utf-8")
 
-    def run(*, before="pass", part="runtime"):
+    def run(*, before="pass", part="demo"):
         code = f"import runpy, sys; {before}; sys.argv = ['environment.py', '.venv', {part!r}];"
         code += " runpy.run_path('scripts/environment.py', run_name='__main__')"
         return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)

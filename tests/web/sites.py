@@ -31,8 +31,10 @@ class Site:
 
     def token(self):
         """The token that forms carry."""
-        found = re.search(r'name="token" value="(\w+)"', self.text("/duplicates"))
-        return found[1]
+        return self.token_of("/duplicates")
+
+    def token_of(self, path):
+        return re.search(r'name="token" value="(\w+)"', self.text(path))[1]
 
     def post(self, path, *, origin=None, **form):
         headers = {} if origin is None else {"origin": origin}

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sites import Site, serving
 
 from agents.talking import PLANTED, SECRET
-from forgelore.surfaces.web import api, pages, review
+from forgelore.surfaces.web import api, pages, review, work
 from forgelore.surfaces.web.guard import ROLES
 from forgelore.surfaces.web.html import markdown, marked
 
-ADDRESSES = (*pages.ADDRESSES, *review.ADDRESSES, *api.ADDRESSES)
+ADDRESSES = (*pages.ADDRESSES, *review.ADDRESSES, *work.ADDRESSES, *api.ADDRESSES)
 # One address of each kind, in the project with traps; a new row needs a sample here.
 SAMPLES = {
     "/": "/", "/waiting/{name}": "/waiting/answer", "/search": "/search?q=cache", "/list": "/list?q=is:open",
@@ -23,7 +23,10 @@ SAMPLES = {
     "/files": "/files?path=src/cache.py", "/ask": "/ask?q=cache", "/ask/answer": "/ask/answer?q=cache+files",
     "/projects": "/projects", "/duplicates": "/duplicates", "/duplicates/answers": "/duplicates/answers",
     "/duplicates/plan": "/duplicates/plan", "/duplicates/answer": "/duplicates/answer",
-    "/duplicates/undo": "/duplicates/undo", "/api/v1/search": "/api/v1/search?q=cache",
+    "/duplicates/undo": "/duplicates/undo", "/work/{id}": "/work/none", "/work/{id}/cancel": "/work/none/cancel",
+    "/projects/sync": "/projects/sync", "/duplicates/plan/start": "/duplicates/plan/start",
+    "/duplicates/plans/{run}": "/duplicates/plans/1", "/duplicates/plans/{run}/apply": "/duplicates/plans/1/apply",
+    "/duplicates/runs/{run}/rollback": "/duplicates/runs/1/rollback", "/api/v1/search": "/api/v1/search?q=cache",
     "/api/v1/items": "/api/v1/items", "/api/v1/items/{ref:path}": "/api/v1/items/%231",
     "/api/v1/similar/{ref:path}": "/api/v1/similar/%231", "/api/v1/count/{what}": "/api/v1/count/issues",
     "/api/v1/waiting": "/api/v1/waiting", "/api/v1/duplicates": "/api/v1/duplicates",

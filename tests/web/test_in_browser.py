@@ -1,5 +1,8 @@
 """The pages in a real browser: light and dark, wide and narrow, by keyboard alone, and nothing from anywhere else."""
 
+import pathlib
+import sys
+
 import pytest
 
 from browser import Browser, find_browser
@@ -8,6 +11,11 @@ PATHS = (
     "/", "/waiting/answer", "/search", "/search?q=deleted+files", "/list?q=is:open", "/item/%2341", "/duplicates",
     "/duplicates/answers", "/changes", "/files", "/ask?q=why+do+files+return", "/projects", "/item/%2399999",
 )  # fmt: skip
+AXE = pathlib.Path(sys.prefix) / "agents" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = """
+axe.run().then(found => found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+  .map(one => `${one.id}: ${one.nodes.map(node => node.html).slice(0, 2).join(" ")}`))
+"""
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth + 1"
 
 
@@ -47,7 +55,7 @@ def test_a_search_answers_while_somebody_types(browser, site):
     browser.press("/")
     browser.type("tombstones")
     browser.press("Enter")
-    browser.wait("location.pathname === '/search' && document.querySelector('.hit') !== null")
+    browser.wait("location.pathname === '/search' && document.readyState === 'complete'")
     browser.press("/")
     browser.type("relay stalls")
     browser.wait("document.querySelector('.hit mark')?.textContent.toLowerCase().includes('relay') ?? false")
@@ -73,3 +81,16 @@ def test_the_legend_opens_and_closes_by_key(browser, site):
     browser.wait("document.getElementById('help').open")
     browser.press("Escape")
     browser.wait("!document.getElementById('help').open")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_serious_stands_in_the_way_of_people_who_cannot_see_it(browser, site, path):
+    """axe-core looks at the page, light and dark."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: make agents")
+    for scheme in ("light", "dark"):
+        browser.open(site.url + path, scheme=scheme)
+        browser.wait("!document.querySelector('.busy')")
+        browser.evaluate(AXE.read_text(encoding="utf-8") + ";1")
+        found = browser.evaluate(SERIOUS)
+        assert found == []

@@ -96,6 +96,18 @@ class Dedupe:
         settings = PlanSettings(target_policy, min_close, tuple(parse_kind(kind) for kind in kinds))
         return make_plan(self._app, project, settings, dry_run=dry_run)
 
+    def load_plan(self, run: int) -> "ClosingPlan":
+        """Return a plan that was kept, by its number, with the titles that its items have now."""
+        from forgelore.dedupe.apply import load_plan
+        from forgelore.dedupe.plan import load_closing_plan
+        from forgelore.store.projects import list_projects
+
+        self._app.check_internal(_PLANNED)
+        store = self._app.store()
+        kept = load_plan(store, run)
+        project = next(one for one in list_projects(store) if one.id == kept.project_id)
+        return load_closing_plan(store, project, kept)
+
     @renamed
     def apply(
         self, run: int, *, unproven: bool = False, close_after: int = 0, force: bool = False,

@@ -58,6 +58,7 @@ def run_serve(context: Context, arguments: argparse.Namespace) -> ServeAnswer:
     pools = Pools(
         HistoryPool(lambda: _open(context, arguments, for_reading=True)),
         HistoryPool(lambda: _open(context, arguments, for_reading=False), threads=1),
+        HistoryPool(lambda: _open(context, arguments, for_reading=False), threads=1),
         HistoryPool(lambda: _open(context, arguments, for_reading=False), threads=2),
     )
     served: list[str] = []

@@ -19,7 +19,18 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from forgelore.errors import AuthError, InvalidValue, Locked, LoreError, NotFound, RateLimited, Refused, Stopped
+from forgelore.api import Task
+from forgelore.errors import (
+    AuthError,
+    InvalidValue,
+    Locked,
+    LoreError,
+    NotFound,
+    RateLimited,
+    Refused,
+    Stopped,
+    UsageError,
+)
 from forgelore.surfaces.present.data import present_answer, present_failure
 from forgelore.surfaces.web.guard import COOKIE, SESSION_S, Access, BodyTooLarge, Guard, Role, Visitor
 from forgelore.surfaces.web.html import render
@@ -41,6 +52,7 @@ class WebRequest(NamedTuple):
     visitor: Visitor
     is_part: bool
     address: str
+    works: Mapping[str, "Work"] = {}
 
     @property
     def project(self) -> str | None:
@@ -69,7 +81,31 @@ class Data(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-Answer = Page | Redirect | Data
+class Work:
+    """Long work that a page has started, and what it said so far. `next`: where to go on once it has ended; `undo`: the
+    run that a rollback would take back.
+    """
+
+    def __init__(self, title: str, project: str) -> None:
+        self.title, self.project = title, project
+        self.task: Task[None] = Task()
+        self.lines: list[str] = []
+        self.next, self.next_title = "", ""
+        self.undo: int | None = None
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+class Background(NamedTuple):
+    """Work that goes on while its page is shown."""
+
+    title: str
+    project: str
+    run: Callable[["History", Work], None]
+
+
+Answer = Page | Redirect | Data | Background
 Handler = Callable[["History", WebRequest], Answer]
 
 
@@ -86,9 +122,12 @@ class Address(NamedTuple):
 
 
 class Pools(NamedTuple):
-    """Histories for what is read, for what is written, and for questions that take a model's time."""
+    """Histories for what is read, for answers that people give, for long work one after the other, and for questions
+    that take a model's time.
+    """
 
     reading: "HistoryPool"
+    saving: "HistoryPool"
     writing: "HistoryPool"
     asking: "HistoryPool"
 
@@ -98,6 +137,9 @@ def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
     from forgelore.surfaces.web.api import ADDRESSES as DATA
     from forgelore.surfaces.web.pages import ADDRESSES as PAGES
     from forgelore.surfaces.web.review import ADDRESSES as REVIEW
+    from forgelore.surfaces.web.work import ADDRESSES as WORK
+
+    works: dict[str, Work] = {}
 
     @contextlib.asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
@@ -105,8 +147,8 @@ def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
         yield
 
     routes: list[Route | Mount] = [
-        Route(one.path, _endpoint(one, pools), methods=["POST" if one.writes else "GET"])
-        for one in (*PAGES, *REVIEW, *DATA)
+        Route(one.path, _endpoint(one, pools, works), methods=["POST" if one.writes else "GET"])
+        for one in (*PAGES, *REVIEW, *WORK, *DATA)
     ]
     routes += [
         Route("/sign-in", _sign_in, methods=["GET", "POST"]),
@@ -121,8 +163,8 @@ def _warm_up() -> None:
     render("error.html", **_frame(None, "/"), title="", message="", hint="")
 
 
-def _endpoint(address: Address, pools: Pools) -> Callable[[Request], object]:
-    pool = pools.writing if address.writes else pools.asking if address.path == "/ask/answer" else pools.reading
+def _endpoint(address: Address, pools: Pools, works: dict[str, Work]) -> Callable[[Request], object]:
+    pool = pools.saving if address.writes else pools.asking if address.path == "/ask/answer" else pools.reading
     is_data = address.kind == "data"
 
     async def endpoint(request: Request) -> Response:
@@ -130,9 +172,10 @@ def _endpoint(address: Address, pools: Pools) -> Callable[[Request], object]:
         if visitor is None:
             return _ask_to_sign_in(request, is_data=is_data)
         try:
-            asked = await _read(request, visitor)
+            asked = (await _read(request, visitor))._replace(works=works)
             _check(address, asked, request)
-            return await pool.ask(lambda history: _carry_out(address.handler, history, asked))
+            found = await pool.ask(lambda history: _carry_out(address.handler, history, asked))
+            return _start(found, pools, works) if isinstance(found, Background) else found
         except LoreError as error:
             return _show_error(error, visitor, request.url.path, is_data=is_data)
         except Stopped:
@@ -141,6 +184,14 @@ def _endpoint(address: Address, pools: Pools) -> Callable[[Request], object]:
             return _show_error(InvalidValue("this is too large: at most 1 MB"), visitor, "/", is_data=is_data)
 
     return endpoint
+
+
+def _start(asked: Background, pools: Pools, works: dict[str, Work]) -> Response:
+    """Have work done by the thread that writes, and lead to its page."""
+    work = Work(asked.title, asked.project)
+    works[work.task.id] = work
+    pools.writing.submit(lambda history: asked.run(history, work), work.task)
+    return RedirectResponse(f"/work/{work.task.id}", status_code=303)
 
 
 async def _read(request: Request, visitor: Visitor) -> WebRequest:
@@ -182,9 +233,11 @@ def _check(address: Address, asked: WebRequest, request: Request) -> None:
             raise AuthError("this form is out of date", hint="load the page again, then send it")
 
 
-def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Response:
+def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Response | Background:
     """Answer in a thread of the pool, HTML included."""
     answer = handler(history, asked)
+    if isinstance(answer, Background):
+        return answer
     if isinstance(answer, Redirect):
         return RedirectResponse(answer.address, status_code=303)
     if isinstance(answer, Data):
@@ -207,6 +260,9 @@ def _frame(visitor: Visitor | None, address: str) -> dict[str, object]:
 
 
 def _show_error(error: LoreError, visitor: Visitor | None, path: str, *, is_data: bool) -> Response:
+    if isinstance(error, UsageError):  # what only a history with confidential items answers
+        hint = "start the server with --include-internal, for people who may see confidential items"
+        error = Refused("this needs every item, confidential ones too", hint=hint)
     status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
     if is_data:
         return JSONResponse(present_failure(error), status_code=status)

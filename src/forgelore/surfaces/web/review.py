@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from forgelore.errors import InvalidValue, Refused, UsageError
+from forgelore.errors import InvalidValue
 from forgelore.surfaces.present.dedupe import describe_ending, describe_forecast
 from forgelore.surfaces.web.app import Address, Answer, Page, Redirect, WebRequest
 
@@ -68,16 +68,12 @@ def show_plan(history: "History", asked: WebRequest) -> Answer:
     from forgelore.surfaces.present.dedupe import describe_reason
 
     project = _find_project(history, asked)
-    try:
-        plan = history.dedupe.plan(project=project, dry_run=True)
-    except UsageError as error:
-        hint = "start the server with --include-internal, for people who may see confidential items"
-        raise Refused("a plan reads every item, confidential ones too", hint=hint) from error
+    plan = history.dedupe.plan(project=project, dry_run=True)
     closing = [line for line in plan.lines if not line.reason]
     kept = [line for line in plan.lines if line.reason]
     return Page(
         "plan.html",
-        {"title": "Plan", "closing": closing, "kept": kept, "chosen": project, "reason": describe_reason},
+        {"title": "Plan", "closing": closing, "kept": kept, "chosen": project, "reason": describe_reason, "run": None},
     )
 
 
