@@ -19,7 +19,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
-from forgelore.compare.differences import USUAL
+from forgelore.compare.differences import usual_lines
 from forgelore.compare.sameness import without_boilerplate
 from forgelore.index.cleaning import telling_text
 from lib.common import SHARED, TOKEN
@@ -111,7 +111,7 @@ class Stage:
 
 def telling_part(row: dict) -> str:
     """Return what is left for a comparison: of an untouched template nothing is, and the bot says nothing then."""
-    return telling_text(without_boilerplate(row["body"] or "", USUAL))
+    return telling_text(without_boilerplate(row["body"] or "", usual_lines()))
 
 
 def load_rows() -> list[dict]:

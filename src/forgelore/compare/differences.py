@@ -22,7 +22,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 from forgelore.compare.signatures import parse_signature
@@ -233,14 +233,18 @@ def _line_words(line: str) -> list[bytes]:
     return [word.encode(errors="replace") for word in _LINE_WORD.findall(line.casefold())]
 
 
-USUAL = frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)
+@cache
+def usual_lines() -> frozenset[int]:
+    """Return the keys of the lines that common forms have."""
+    return frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)
 
 
 def _lines(text: str, boilerplate: Collection[int]) -> dict[int, str]:
     lines: dict[int, str] = {}
+    usual = usual_lines()
     for line in without_comments(text[:_READ]).splitlines():
         key = line_key(line[:_LINE])
-        if key is not None and key not in USUAL and key not in boilerplate and not is_form_line(line):
+        if key is not None and key not in usual and key not in boilerplate and not is_form_line(line):
             lines.setdefault(key, line.strip()[:_LINE])
     return lines
 

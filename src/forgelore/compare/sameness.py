@@ -40,7 +40,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from forgelore.compare.differences import USUAL, compare_titles, line_key, without_comments
+from forgelore.compare.differences import compare_titles, line_key, usual_lines, without_comments
 from forgelore.compare.signatures import parse_signature
 from forgelore.index.cleaning import clean, is_form_line, telling_text
 from forgelore.text.fence import folded
@@ -226,7 +226,8 @@ def _is_blanked(text: str) -> bool:
 
 
 def _own(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if line_key(line) not in USUAL and not is_form_line(line))
+    usual = usual_lines()
+    return "\n".join(line for line in text.splitlines() if line_key(line) not in usual and not is_form_line(line))
 
 
 _VAGUE_WORDS = 3  # below that, "Crash" resembles every crash
@@ -247,7 +248,7 @@ def why_not_compare(title: str, text: str, boilerplate: Collection[int] = ()) ->
     A form that nobody filled in is as good as empty: `boilerplate` is what every item of the project says, which tells
     nothing of this one.
     """
-    form = frozenset(boilerplate) | USUAL
+    form = frozenset(boilerplate) | usual_lines()
     telling = telling_text(without_boilerplate(text, form))[:2_000]
     title = "" if line_key(title) in form else title
     words = {word.lower() for word in _LETTERS.findall(f"{title}\n{telling}")}

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from forgelore.compare.differences import USUAL
+from forgelore.compare.differences import usual_lines
 from forgelore.compare.sameness import without_boilerplate
 from forgelore.compare.signatures import What, parse_signature
 from forgelore.dedupe.verdict import ItemType, find_item_type, find_objects
@@ -64,7 +64,7 @@ class IntentCard(Struct, frozen=True, omit_defaults=True):
 
 def extract_card(source: JudgedItem, boilerplate: Collection[int] = ()) -> IntentCard:
     """Return the card of an item from its own words. `boilerplate`: lines that every item of the project has."""
-    body = without_boilerplate(source.body, frozenset(boilerplate) | USUAL)
+    body = without_boilerplate(source.body, frozenset(boilerplate) | usual_lines())
     component, symptom = _split_title(source.title)
     written = _marks_of(f"{source.title}\n{body}")
     touched = _first(source.files, MAX_ENTRIES)

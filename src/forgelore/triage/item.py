@@ -460,6 +460,8 @@ def _rejected(context: TriageContext, item_id: int) -> set[int]:
 
 def _rivals(context: TriageContext, subject: Subject, key: ItemKey, *, passed_over: Collection[int]) -> list[Overlap]:
     """Return the earlier changes by others that do the same as a change, but for those that its author names."""
+    if subject.kind != "change":
+        return []
     store = context.store.seen_by(context.store.viewer.without_internal())
     mine = load_change_facts(store, context.project_id, [subject.item_id]).get(subject.item_id)
     if mine is None:
