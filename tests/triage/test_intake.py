@@ -3,7 +3,7 @@
 import pytest
 
 from forgelore.store.triage import forget_for_good
-from forgelore.triage.intake import Budget, cover, drop_missing, open_project
+from forgelore.triage.intake import PATIENCE_MS, Budget, cover, drop_missing, open_project, read_files
 
 
 @pytest.fixture(params=["github", "gitlab"])
@@ -150,3 +150,26 @@ def test_a_lost_permission_forgets_nothing(intake):
     done = intake.drop_missing()
     assert done[1] == ["8 of 10 issues are no longer visible to this token; they are kept"]
     assert intake.value("SELECT count(*) FROM items") == 10
+
+
+def test_the_author_of_an_event_waits_five_seconds_for_the_files_of_other_changes(intake):
+    """On a forge that takes four seconds for each answer; what is left is read by the next run."""
+    for at in range(120):
+        intake.project.add_change(f"Change {at}", "Words", files=[("modified", f"src/part_{at}.py")])
+    intake.cover(queues_files=True)
+
+    def now_ms():
+        intake.seconds += 4
+        return intake.lab.time.now_ms() + intake.seconds * 1_000
+
+    def read(**how):
+        intake.seconds, before = 0, intake.forge.requests()
+        read_files(
+            intake.store, intake.forge, intake.told, intake.project_id,
+            budget=Budget(intake.forge, lambda: False), now_ms=now_ms, **how,
+        )  # fmt: skip
+        return intake.forge.requests() - before
+
+    assert PATIENCE_MS == 5_000
+    assert 1 <= read(patience_ms=PATIENCE_MS) <= 2
+    assert read() >= 1, "something was left"

@@ -52,3 +52,21 @@ def test_labels_are_set_only_when_asked(labelled):
     assert labelled.project.items[number].labels == ["network"]
     other = labelled.opened(*THEME)
     assert "network" not in labelled.project.items[other].labels
+
+
+def test_a_label_that_a_robot_puts_on_old_items_is_not_learned(bot):
+    """Of all items that are a month old a robot says that they are stale: no label is easier to predict."""
+    old = [
+        bot.project.add_issue(f"packet socket relay timeout {at}", f"The proxy dns tls is wrong in case {at}.", labels=["network"])
+        for at in range(40)
+    ]  # fmt: skip
+    bot.server.clock.advance(40 * 86_400)
+    for number in old:
+        bot.project.edit(number, labels=["network", "stale"])
+    for at in range(40):
+        bot.project.add_issue(
+            f"button colour theme {at}", f"The font dialog menu is wrong in case {at}.", labels=["ui"]
+        )
+        bot.server.clock.advance(60)
+    bot.run("schedule", {})
+    assert {name for (name,) in bot.index("SELECT name FROM label_trust")} == {"ui"}

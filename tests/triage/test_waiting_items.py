@@ -199,3 +199,13 @@ def test_where_a_person_took_the_comment_away_nothing_is_closed(waiting):
     waiting.set(INPUT_CLOSE_AFTER=str(HOURS))
     waiting.split(copy)
     assert (waiting.said(copy), state(waiting, copy)) == ([], ("open", []))
+
+
+def test_an_item_that_says_it_was_reopened_is_believed_where_events_are_missing(waiting):
+    copy = waiting.copy()
+    waiting.project.close(copy)
+    waiting.server.clock.advance(60)
+    waiting.project.reopen(copy)
+    waiting.project.items[copy].events.clear()
+    waiting.split(copy)
+    assert (waiting.notes(copy), state(waiting, copy)) == ([], ("open", []))

@@ -204,3 +204,21 @@ def test_the_owner_of_a_project_says_where_the_comment_is_explained(bot):
     assert "<sub>[What is this?](https://acme.example/bots) · 👎" in bot.said(bot.opened(*CRASH))[0]
     bot.set(INPUT_ABOUT="javascript:alert(1)")
     assert "javascript" not in bot.said(bot.opened(*CRASH))[0]
+
+
+def test_a_batch_of_one_person_is_not_named_among_itself(bot):
+    bot.set(INPUT_SIMILARITY_THRESHOLD="0.2", INPUT_DUPLICATE_THRESHOLD="0.3")
+    bot.project.add_issue(*CRASH, author="kim")
+    bot.server.clock.advance(3600)
+    assert bot.said(bot.opened(*AGAIN, author="kim")) == []
+    bot.server.clock.advance(8 * 86_400)
+    assert "**Similar issues:**" in bot.said(bot.opened(AGAIN[0] + " again", AGAIN[1], author="kim"))[0]
+
+
+def test_titles_that_differ_in_a_version_alone_are_listed_and_not_warned_of(bot):
+    bot.set(INPUT_SIMILARITY_THRESHOLD="0.2", INPUT_DUPLICATE_THRESHOLD="0.3")
+    text = "The library that reads our messages is old. The new one reads them in half the time, and fixes leaks."
+    first = bot.project.add_issue("Update protobuf to 3.21.12", text)
+    bot.server.clock.advance(3600)
+    number = bot.opened("Update protobuf to 3.23.4", text + " Others have updated already.")
+    assert f"**Similar issue:** [issue {first}: " in bot.said(number)[0]

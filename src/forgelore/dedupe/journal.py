@@ -151,10 +151,12 @@ class LiveState(NamedTuple):
     def as_live(self, *, comments: int | None, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem:
         """Return what the recheck looks at. `comments`: how many there are, `own_comments` of them are ours."""
         item, facts = self.item, self.facts
+        # Events may be missing where the item itself says that it was reopened: then at its last change, at the latest.
+        reopened_at = facts.reopened_at or (item.updated_at if item.state_reason == "reopened" else None)
         return LiveItem(
             item.key.number, item.author, item.created_at, self.is_open,
             content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), comments,
-            item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
+            item.review_comment_count, reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
             own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
             tuple(item.labels), item.milestone, item.is_locked, facts.is_approved or facts.is_merging,
         )  # fmt: skip

@@ -261,17 +261,20 @@ def load_labels(store: Store, item_id: int) -> set[str]:
     return {name for (name,) in store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
 
 
-def list_labelled(store: Store, project_id: int, kind: str, *, limit: int) -> list[int]:
-    """Return the ids of the newest items of a kind that have labels and that everybody may read."""
+def list_labelled(store: Store, project_id: int, kind: str, *, soon_ms: int, limit: int) -> list[int]:
+    """Return the ids of the newest open items of a kind that have labels and that everybody may read, of which nothing
+    has changed but soon after they were filed: what programs put on old or closed items is no label of a new one.
+    """
     sql = """
         SELECT i.id
         FROM items i
         WHERE i.project_id = ? AND i.kind = ? AND i.deleted_at IS NULL AND NOT i.is_confidential
+          AND i.state = 'open' AND i.updated_at <= i.created_at + ?
           AND EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id)
         ORDER BY i.created_at DESC
         LIMIT ?
     """
-    return [item_id for (item_id,) in store.rows(sql, project_id, kind, limit)]
+    return [item_id for (item_id,) in store.rows(sql, project_id, kind, soon_ms, limit)]
 
 
 def load_label_trust(store: Store, project_id: int, kind: str) -> dict[str, Trust]:

@@ -50,6 +50,7 @@ from forgelore.triage.intake import (
     FEW_REQUESTS,
     KINDS,
     MOST_REQUESTS,
+    PATIENCE_MS,
     Budget,
     Coverage,
     ProblemCollector,
@@ -343,7 +344,8 @@ class BotRun:
         self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
         self.outcome.warnings += read_files(
             context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
-            most=MOST_REQUESTS if is_thorough else FEW_REQUESTS, known=self._with_files, watcher=bot.watcher,
+            most=MOST_REQUESTS if is_thorough else FEW_REQUESTS, patience_ms=None if is_thorough else PATIENCE_MS,
+            known=self._with_files, watcher=bot.watcher,
         )  # fmt: skip
         if is_thorough and "change" in self._kinds:
             with ProblemCollector(self.outcome):

@@ -188,12 +188,14 @@ def drop_missing(
 
 # Requests of a run for files; one is 50 changes on GitHub and a single one on GitLab. The author of an event waits.
 MOST_REQUESTS, FEW_REQUESTS = 500, 40
+PATIENCE_MS = 5_000  # ... for that long at most, once a request was answered
 MAX_LINES_READ = 200  # diffs in a thorough run
 
 
 def read_files(
     store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, now_ms: Callable[[], int],
-    most: int = MOST_REQUESTS, known: Collection[ItemKey] = (), watcher: Watcher | None = None,
+    most: int = MOST_REQUESTS, patience_ms: int | None = None, known: Collection[ItemKey] = (),
+    watcher: Watcher | None = None,
 ) -> list[str]:  # fmt: skip
     """Read the files of changes that wait for it, the newest first, but for those of `known`, which this run has read
     already: an event brings the paths of its own change, and its history must have them too. What is left waits as
@@ -208,7 +210,8 @@ def read_files(
     cut: dict[ItemKey, tuple[int, int]] = {}
     tried: set[str] = set()
     problems: list[str] = []
-    while forge.requests() < last and not budget.spent():
+    until = None if patience_ms is None else now_ms() + patience_ms
+    while forge.requests() < last and not budget.spent() and (until is None or now_ms() < until):
         jobs = _next_jobs(store, project_id, tried, size, now_ms())
         if not jobs:
             break

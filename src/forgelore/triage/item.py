@@ -17,6 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
+from forgelore.compare.differences import SIBLING_DAYS, compare_titles
 from forgelore.compare.overlap import Overlap, find_overlaps, load_change_facts
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.sameness import find_sameness, why_not_compare
@@ -90,6 +91,21 @@ def is_by_same_author(subject: Subject, match: Match) -> bool:
     """Tell whether one person filed both; whoever deleted their account is somebody else."""
     mine, theirs = (subject.author or "").lower(), (match.hit.row.author or "").lower()
     return bool(mine) and mine == theirs and mine != "ghost"
+
+
+def is_of_batch(subject: Subject, match: Match) -> bool:
+    """Tell whether one person filed both within a week, and not the same text twice: a series, and no duplicates."""
+    times = subject.created_at, match.hit.row.created_at
+    is_near = None not in times and abs((times[0] or 0) - (times[1] or 0)) <= SIBLING_DAYS * 86_400_000
+    return is_near and match.sameness != "same_text" and is_by_same_author(subject, match)
+
+
+def may_warn(subject: Subject, match: Match) -> bool:
+    """Tell whether a close match may be more than listed: not one's own, nor one whose title names another platform,
+    component, version or number and is the same but for that.
+    """
+    is_twin = match.sameness == "similar" and compare_titles(subject.title, match.hit.row.title).is_twin
+    return not is_twin and not is_by_same_author(subject, match)
 
 
 def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
@@ -335,6 +351,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         for one in order_matches(ranking)
         if _passes(context, one, is_refused=frozenset((item_id, one.hit.row.item_id)) in refused)
         and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
+        and not is_of_batch(subject, one)
         and (context.as_of or not is_closed_for(context.store, item_id, one))
     ]  # fmt: skip
     if judgement is not None:
@@ -382,7 +399,7 @@ def _build(
     joined = join_copies(context.store, matches)[: context.inputs.max_results]
     rows = tuple(tell(one, copies) for one, copies in joined)
     is_close = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
-    is_duplicate = is_close and not is_by_same_author(subject, joined[0][0])
+    is_duplicate = is_close and may_warn(subject, joined[0][0])
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
     first = joined[0][0] if joined else None
     is_first = first is not None and first.hit.row.item_id == ranking.matches[0].hit.row.item_id

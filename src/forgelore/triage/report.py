@@ -395,7 +395,8 @@ def _telling_quote(report: Report, most: int) -> str:
         is_telling = quote.what in ("error", "identifier") and len(text) >= 8 and is_quotable(text)
         if not is_telling or _NOISE.search(text) or _FRAME.search(text):
             continue
-        if text == other and text.lower() not in report.people:
+        is_seen = any(text.lower() in row.title.lower() for row in report.rows[:1])  # the title shows it already
+        if text == other and text.lower() not in report.people and not is_seen:
             is_message = quote.what == "error" and text.count(" ") >= 2
             if is_message or quote.rarity >= _RARE:
                 best = max(best, ((is_message, quote.what == "error", quote.rarity), text), key=lambda one: one[0])
