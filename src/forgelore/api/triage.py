@@ -105,7 +105,7 @@ class Triage:
         forge, branch = self._app.forge(name), branch or Inputs().index_branch
         text = forge.fetch_text(forge.fetch_project(name), FILE, branch=branch, max_chars=1_000_000)
         if text is None:
-            hint = "the bot's first run writes it (docs/triage/README.md); for another branch: --index-branch NAME"
+            hint = "the bot's first run writes it (docs/triage/README.md), perhaps on another branch"
             raise NotFound(f"{name} has no {FILE} on the branch {branch}", hint=hint)
         return parse_botlog(text)
 
