@@ -31,10 +31,12 @@ from forgelore.compare.evidence import (
     weigh_paths,
 )
 from forgelore.compare.reference import (
-    choose_model,
     compare_by_second,
+    find_usual_cosines,
     load_curve,
     load_distribution,
+    load_trees_of,
+    name_model,
     shipped_distribution,
     similarity_of,
     warn_of_old_calibration,
@@ -262,7 +264,7 @@ class _Ranker:
         second = None
         if found.vector is not None:
             second = compare_by_second(self._retriever, self._subject, [row.item_id for _, row in here])
-        self._model = choose_model(judge, with_vectors=has_cosines, with_second=second is not None)
+        self._model = name_model(judge, with_vectors=has_cosines, with_second=second is not None)
         weighed = self._weigh(asked, found, here, second)
         return self._tell(asked, weighed, found)
 
@@ -290,7 +292,7 @@ class _Ranker:
         here, rows = [one for one, _ in candidates], [row for _, row in candidates]
         profiles = [self._profile(row) for row in rows]
         texts = TextEvidence(
-            self._retriever, found, usual=self._model.usual_cosines, is_rescored=self._rescorer is not None
+            self._retriever, found, usual=find_usual_cosines(self._model), is_rescored=self._rescorer is not None
         ).compare(asked, list(zip(here, profiles, strict=True)))
         known = self._compare_histories(rows)
         items = [row.item_id for row in rows]
@@ -301,7 +303,7 @@ class _Ranker:
         # No model has seen a path: what shared files add is a rule beside the trees.
         strengths = [
             strength + path_bonus(files)
-            for strength, files in zip(self._model.trees.strengths(pairs), paths, strict=True)
+            for strength, files in zip(load_trees_of(self._model).strengths(pairs), paths, strict=True)
         ]
         weighed = [_Weighed(*each) for each in zip(here, pairs, strengths, profiles, items, strict=True)]
         return sorted(weighed, key=lambda one: -one.strength)
@@ -329,7 +331,7 @@ class _Ranker:
         request = self._request
         start, end = request.offset, request.offset + request.limit
         scope, is_own = (
-            CalibrationScope(self._subject.project_id, self._subject.kind, self._model.made_by),
+            CalibrationScope(self._subject.project_id, self._subject.kind, self._model),
             self._is_among_its_own(),
         )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
@@ -371,7 +373,7 @@ class _Ranker:
         """Yield what people see of each: what both say, and which facts moved the strength."""
         facts: Sequence[Explanation | None] = [None] * len(shown)
         if self._request.with_explanations and not self._request.is_bare:
-            facts = find_facts(self._model.trees, [one.features for one in shown])
+            facts = find_facts(load_trees_of(self._model), [one.features for one in shown])
         for one, explanation in zip(shown, facts, strict=True):
             quotes = () if self._request.is_bare else find_quotes(asked, one.profile) + self._paths.quotes(one.item_id)
             yield quotes, explanation

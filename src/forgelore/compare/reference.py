@@ -8,7 +8,7 @@ with and without it belong to two models and are never compared.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from forgelore.compare.calibration import MIN, SAME, Curve, Distributions, load_shipped
 from forgelore.compare.evidence import compare_second, was_open
@@ -80,28 +80,26 @@ STRENGTHS = 500  # the newest strengths: further back, when a tracker had fewer 
 FEW_ITEMS = 200  # below that, a project's own distribution is chance
 
 
-class Model(NamedTuple):
-    """What pairs are weighed by, and the name of what its strengths are made by."""
-
-    family: str  # of its trees
-    made_by: str
-    usual_cosines: tuple[float, float] | None = None  # mean and deviation in a list, where they are known
-
-    @property
-    def trees(self) -> Trees:
-        return load_trees(self.family)
-
-
-def choose_model(retriever: Retriever, *, with_vectors: bool, with_second: bool = False) -> Model:
-    """Return the model that fits the vectors: those of the embedder, and `with_second` those beside them."""
+def name_model(retriever: Retriever, *, with_vectors: bool, with_second: bool = False) -> str:
+    """Return what weighs pairs, "family version embedder": by the vectors of the embedder, and `with_second` by those
+    beside them.
+    """
     embedder = retriever.embedder if with_vectors else None
     if embedder is None:
-        return Model("words", f"words {VERSION}")
-    name = embedder.name if embedder.name in USUAL_COSINES else "other"
-    usual, prints = USUAL_COSINES.get(name), embedder.fingerprint()
+        return f"words {VERSION}"
+    name, prints = embedder.name if embedder.name in USUAL_COSINES else "other", embedder.fingerprint()
     if with_second and retriever.second is not None and f"{name}+{retriever.second.name}" in FAMILIES:
         name, prints = f"{name}+{retriever.second.name}", f"{prints} {retriever.second.fingerprint()}"
-    return Model(_family(name), f"{name} {VERSION} {prints}", usual)
+    return f"{name} {VERSION} {prints}"
+
+
+def load_trees_of(model: str) -> Trees:
+    return load_trees(_family(model))
+
+
+def find_usual_cosines(model: str) -> tuple[float, float] | None:
+    """Return mean and deviation of the cosines in a list of the model's embedder; None where they are not known."""
+    return USUAL_COSINES.get(model.partition(" ")[0].partition("+")[0])
 
 
 def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationScope:
@@ -111,11 +109,9 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
     except StoreError:
         raise
     except LoreError:
-        return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False).made_by)
+        return CalibrationScope(project_id, kind, name_model(retriever, with_vectors=False))
     with_second = has_second_cosines(retriever, project_id, kind)
-    return CalibrationScope(
-        project_id, kind, choose_model(retriever, with_vectors=True, with_second=with_second).made_by
-    )
+    return CalibrationScope(project_id, kind, name_model(retriever, with_vectors=True, with_second=with_second))
 
 
 def load_distribution(store: Store, scope: CalibrationScope) -> Distributions:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from msgspec import DecodeError, ValidationError, json
-
 from forgelore.context import JobContext
 from forgelore.dedupe.audit import (
     AuditReport,
@@ -28,7 +26,7 @@ from forgelore.dedupe.audit_rules import PairLabel, classify_answers, without_ea
 from forgelore.dedupe.gates import MIN_FACTS
 from forgelore.dedupe.judge import Decider
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer, Question, Verdict
+from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer, Question, decode_verdict
 from forgelore.errors import NotFound
 from forgelore.records import HumanDecision, LaneAnswer
 from forgelore.store.candidates import load_set
@@ -55,14 +53,7 @@ class StoredJudge:
             return JudgeAnswer(None, ReasonCode(decision.reason) if decision.reason else None)
         # The facts were looked up then: a verdict that reached the later gates had enough of them.
         facts = 0 if decision.reason == ReasonCode.FACTS_NOT_FOUND else MIN_FACTS
-        return JudgeAnswer(_parse(decision.verdict), facts_found=facts)
-
-
-def _parse(text: str) -> Verdict | str:
-    try:
-        return json.decode(text, type=Verdict)
-    except (ValidationError, DecodeError) as error:
-        return str(error)
+        return JudgeAnswer(decode_verdict(decision.verdict), facts_found=facts)
 
 
 SAMPLE = 100

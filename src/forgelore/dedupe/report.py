@@ -5,8 +5,6 @@ clusters with the evidence of each edge, the newest plan, the audits. Nobody is 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import DecodeError, ValidationError, json
-
 from forgelore.dedupe.audit import AuditReport, load_report
 from forgelore.dedupe.audit_rules import (
     AuditReference,
@@ -18,7 +16,7 @@ from forgelore.dedupe.audit_rules import (
 )
 from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, OverviewEdge, ShownCluster, load_closing_plan, load_edges
 from forgelore.dedupe.review import RECENTLY_MS, QueueSetting, ReviewQueue, load_queue
-from forgelore.dedupe.verdict import Verdict
+from forgelore.dedupe.verdict import Verdict, decode_verdict
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.records import Edge
 from forgelore.store.candidates import StoredCluster, list_clusters, load_set
@@ -146,15 +144,9 @@ def _show_edge(store: Store, edge: Edge, items: Mapping[int, PlanItem], made: De
         return OverviewEdge(source, target, edge.confidence, "a person", "", [], None)
     kept = load_set(store, made.set_id)
     known = next((one for one in kept.members if one.item_id == edge.target), None) if kept else None
-    verdict = _parse(made.verdict)
-    facts = list(dict.fromkeys([*(known.marks if known else ()), *(verdict.facts if verdict else ())]))
+    verdict = decode_verdict(made.verdict)
+    reasoning, named = (verdict.reasoning, verdict.facts) if isinstance(verdict, Verdict) else ("", [])
+    facts = list(dict.fromkeys([*(known.marks if known else ()), *named]))
     judge = f"{made.judge} {made.model}".strip()
-    reasoning, similarity = verdict.reasoning if verdict else "", known.similarity if known else None
+    similarity = known.similarity if known else None
     return OverviewEdge(source, target, edge.confidence, judge, reasoning, facts[:_FACTS], similarity)
-
-
-def _parse(text: str) -> Verdict | None:
-    try:
-        return json.decode(text, type=Verdict)
-    except (ValidationError, DecodeError):
-        return None

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple, Protocol, get_args
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert
+from msgspec.json import decode
 
 from forgelore.compare.sameness import Sameness
 from forgelore.dedupe.reasons import ReasonCode
@@ -63,6 +64,14 @@ def parse_verdict(answer: str) -> Verdict | str:
     if verdict.is_duplicate and verdict.target is None:
         return "it says duplicate but names no target"
     return verdict
+
+
+def decode_verdict(kept: str) -> Verdict | str:
+    """Return a verdict that was kept as JSON, or what is wrong with the text."""
+    try:
+        return decode(kept, type=Verdict)
+    except (ValidationError, DecodeError) as error:
+        return str(error)
 
 
 def find_objects(answer: str) -> list[dict[str, object]]:

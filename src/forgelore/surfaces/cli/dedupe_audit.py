@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context, add_project_option, write_file
 from forgelore.surfaces.cli.progress import watched
-from forgelore.surfaces.present.dedupe import BOUNDS, describe_class, describe_proof
+from forgelore.surfaces.present.dedupe import BOUNDS, describe_class, describe_proof, describe_share
 from forgelore.surfaces.present.text import cells, clean, counted_noun, fit, number, table, width, wrap
 
 if TYPE_CHECKING:
@@ -213,14 +213,7 @@ def _print_classes(context: Context, counters: dict[str, int], against: str) -> 
 
 
 def _print_share(context: Context, name: str, share: "MeasuredShare | None") -> None:
-    context.print(f"  {name}: {_describe_share(share)}")
-
-
-def _describe_share(share: "MeasuredShare | None") -> str:
-    """Return `0.95 [0.89, 0.98], 95 of 100`."""
-    if share is None:
-        return "not measured"
-    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}], {number(share.right)} of {number(share.of)}"
+    context.print(f"  {name}: {describe_share(share)}")
 
 
 def _print_cases(context: Context, cases: "list[AuditCase]") -> None:
@@ -279,8 +272,8 @@ def _count_accepted(one: "SweptBound") -> int:
 def _sweep_row(one: "SweptBound") -> list[str]:
     scores = one.scores
     return [
-        f"{BOUNDS[one.bound]} {one.value:g}", number(_count_accepted(one)), _describe_share(scores.precision),
-        _describe_share(scores.recall),
+        f"{BOUNDS[one.bound]} {one.value:g}", number(_count_accepted(one)), describe_share(scores.precision),
+        describe_share(scores.recall),
     ]  # fmt: skip
 
 

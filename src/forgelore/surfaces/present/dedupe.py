@@ -72,6 +72,13 @@ def describe_reason(code: str) -> str:
     return MEANINGS[ReasonCode(code)]
 
 
+def describe_share(share: "MeasuredShare | None") -> str:
+    """Return `0.95 [0.89, 0.98], 95 of 100`."""
+    if share is None:
+        return "not measured"
+    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}], {share.right:,} of {share.of:,}"
+
+
 def describe_proof(precision: "MeasuredShare | None") -> str:
     """Return whether an audit shows enough for closings."""
     if precision is None:

@@ -12,7 +12,14 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.surfaces.present.dedupe import BOUNDS, BY_PERSON, describe_class, describe_ending, describe_filing
+from forgelore.surfaces.present.dedupe import (
+    BOUNDS,
+    BY_PERSON,
+    describe_class,
+    describe_ending,
+    describe_filing,
+    describe_share,
+)
 from forgelore.surfaces.present.text import clean, counted_noun, format_ms, printable
 from forgelore.text.fence import folded
 from forgelore.text.markdown import safe_url
@@ -226,8 +233,8 @@ def _audit_article(found: "AuditAnalysis") -> Html:
     )
     plots = [_plot_sweep(bound, [one for one in found.sweeps if one.bound == bound]) for bound in BOUNDS]
     parts: list[str] = [
-        tag("h3", name), tag("p", tag("b", "precision "), _share(report.precision), tag("b", "; recall "),
-        _share(report.recall)), tag("p", classes, class_="dim"),
+        tag("h3", name), tag("p", tag("b", "precision "), describe_share(report.precision), tag("b", "; recall "),
+        describe_share(report.recall)), tag("p", classes, class_="dim"),
     ]  # fmt: skip
     if report.precision or report.recall:
         parts += [_legend(), tag("div", *plots, class_="plots")]
@@ -237,12 +244,6 @@ def _audit_article(found: "AuditAnalysis") -> Html:
         summary = f"Where it differs ({len(report.disagreements)})"
         parts.append(tag("details", tag("summary", summary), table))
     return tag("article", *parts)
-
-
-def _share(share: "MeasuredShare | None") -> str:
-    if share is None:
-        return "not measured"
-    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}], {share.right} of {share.of}"
 
 
 def _case_row(one: "AuditCase") -> list[str]:
