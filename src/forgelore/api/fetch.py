@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from forgelore.api.index import IndexParts, UpdatedIndex, refresh_index
+from forgelore.api.index import IndexParts, UpdatedIndex, index_meanwhile, refresh_index
 from forgelore.app import App
 from forgelore.browse.refs import parse_kind
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
@@ -75,14 +75,38 @@ def sync(
     forge = app.forge(name, on_wait=watcher.waiting, max_wait_s=math.inf if wait else None)
     store = app.whole_store(create=True) if app.has_store else partial(app.whole_store, create=True)
     options = _options(app, [parse_kind(word) for word in kinds], full=full, force=force)
+    indexer = _Indexer(app, index)
     try:
-        result = sync_project(store, forge, name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop)
+        result = sync_project(
+            store, forge, name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop,
+            make_searchable=indexer.make_searchable,
+        )  # fmt: skip
     except (ForgeError, AuthError, NotFound, RateLimited) as error:
-        if app.has_store:
-            for warning in _update(app, name, index, watcher).warnings:
-                error.add_note(warning)
+        for warning in indexer.done.warnings:
+            error.add_note(warning)
         raise
-    return SyncedProject(result, _update(app, name, index, watcher))
+    return SyncedProject(result, indexer.done)
+
+
+class _Indexer:
+    """Makes what a sync saves searchable while it goes on. `done`: what all of it came to."""
+
+    def __init__(self, app: App, parts: IndexParts) -> None:
+        self._app, self._parts, self._parts_meanwhile = app, parts, parts
+        self.done = UpdatedIndex()
+
+    def make_searchable(self, project_id: int, watcher: Watcher, is_last: bool) -> int:  # noqa: FBT001 - MakeSearchable
+        if is_last:
+            found = refresh_index(self._app, [project_id], self._parts, watcher)
+        elif self._parts == "none":
+            return 0
+        else:
+            found = index_meanwhile(self._app, [project_id], self._parts_meanwhile)
+            if found.vectors is None:  # its embedder does not work now: the end of the sync tries again, and says so
+                self._parts_meanwhile = "documents"
+        written = found.documents.total_written if found.documents else 0
+        self.done = found.after(self.done)
+        return written
 
 
 def refresh(
@@ -96,10 +120,12 @@ def refresh(
         force=force, kinds=("issue", "change"), workers=app.config.workers, command="refresh", new_only=not known,
         since=since,
     )  # fmt: skip
+    indexer = _Indexer(app, index)
     result = sync_project(
-        app.whole_store(create=True), forge, project.name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop
-    )
-    return SyncedProject(result, _update(app, project.name, index, watcher))
+        app.whole_store(create=True), forge, project.name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop,
+        make_searchable=indexer.make_searchable,
+    )  # fmt: skip
+    return SyncedProject(result, indexer.done)
 
 
 def _options(app: App, kinds: list[str], *, full: bool, force: bool) -> SyncOptions:

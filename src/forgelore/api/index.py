@@ -49,6 +49,14 @@ class UpdatedIndex(NamedTuple):
     vectors: Embedded | None = None
     warnings: tuple[str, ...] = ()
 
+    def after(self, earlier: "UpdatedIndex") -> "UpdatedIndex":
+        """Return what both did; what waits is what waits now."""
+        if self.documents is not None and earlier.documents is not None:
+            self.documents.add_earlier(earlier.documents)
+        if self.vectors is not None and earlier.vectors is not None:
+            self.vectors.embedded += earlier.vectors.embedded
+        return self
+
     @staticmethod
     def json_key(name: str) -> str:
         return "" if name == "warnings" else name
@@ -193,6 +201,15 @@ def refresh_index(app: App, projects: list[int], parts: IndexParts, watcher: Wat
     learned = [project_id for project_id in projects if list_learned(app.whole_store(), project_id)]
     recalibrated = _recalibrate(app, learned, watcher) if learned else []
     return UpdatedIndex(done.documents, vectors, (*_warnings(done), *beside, *recalibrated))
+
+
+def index_meanwhile(app: App, projects: list[int], parts: IndexParts) -> UpdatedIndex:
+    """Build what waits while more is on its way: the rest of the work, and what went wrong, is for the end."""
+    done = update_index(
+        app.whole_store(), projects, partial(_wanted_embedder, app, parts, Watcher()), should_stop=app.stop.is_set,
+        now_ms=app.now_ms,
+    )  # fmt: skip
+    return UpdatedIndex(done.documents, done.vectors)
 
 
 def _recalibrate(app: App, projects: list[int], watcher: Watcher) -> list[str]:

@@ -45,6 +45,13 @@ class Indexed(Struct):
         self.unchanged += written.same
         self.removed += written.removed
 
+    def add_earlier(self, other: "Indexed") -> None:
+        """Add what an earlier run did. What failed then was tried again, or waits for its turn."""
+        self.new += other.new
+        self.changed += other.changed
+        self.unchanged += other.unchanged
+        self.removed += other.removed
+
     @property
     def total_written(self) -> int:
         return self.new + self.changed + self.removed

@@ -43,8 +43,9 @@ from forgelore.store.database import Store
 from forgelore.store.documents import count_allowed, load_sorted
 from forgelore.store.filters import Allowed, Filters, build_allowed
 from forgelore.store.hits import Subject, load_items_of, load_texts
-from forgelore.store.jobs import count_waiting
+from forgelore.store.jobs import count_waiting, has_locks
 from forgelore.store.sqlite.fulltext import Found, has_documents, has_words, raw_query_errors
+from forgelore.text.dates import machine_ms
 from forgelore.text.values import check_vector, check_whole
 from forgelore.words import JobKind, Passage
 
@@ -441,9 +442,16 @@ def vector_or_warning(
 
 
 def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
-    """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
-    documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
+    """Return a warning when items of the projects looked at are not indexed yet: during a sync, after a killed import,
+    a sync without documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows
+    them all.
     """
+    if has_locks(store):
+        from forgelore.store.sync import count_arriving  # hardly ever needed
+
+        read, searchable = count_arriving(store, filters.project_ids, machine_ms())
+        if read:
+            return [f"a sync is running: {read:,} items read, {searchable:,} searchable"]
     waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids)
     if not waiting:
         return []

@@ -54,6 +54,11 @@ def count_waiting(store: Store, kind: JobKind, project_ids: Iterable[int] = ()) 
     return int(store.value(sql, *ids, kind))
 
 
+def has_locks(store: Store) -> bool:
+    """Tell whether somebody is at work on a project, or died at it."""
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM locks WHERE name LIKE 'project %')"))
+
+
 # What a sync does by itself after everything was fetched. The other kinds are parts that a forge has not given yet.
 INDEX_JOBS = (JobKind.DOCUMENT, JobKind.EMBED)
 

@@ -6,12 +6,14 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from forgelore.errors import Locked
 from forgelore.model import Cursor
 from forgelore.store.database import Store
+from forgelore.store.filters import visible
+from forgelore.store.sqlite.connection import one_of, pack_list
 
 STALE_AFTER_MS = 60_000
 
@@ -271,3 +273,26 @@ def find_lock_holder(store: Store, name: str) -> LockHolder | None:
     """
     row = store.row(sql, name)
     return LockHolder._make(row) if row else None
+
+
+def count_arriving(store: Store, project_ids: Iterable[int], now_ms: int) -> tuple[int, int]:
+    """Return how many items of the projects that are being synced just now were read, and how many of them are
+    searchable; zeros where no sync is running. No projects: all.
+    """
+    wanted, here = set(project_ids), socket.gethostname()
+    locks = store.rows("SELECT name, machine, pid, owner, heartbeat_at FROM locks WHERE name LIKE 'project %'")
+    ids = [
+        int(name.removeprefix("project "))
+        for name, machine, pid, owner, heartbeat_at in locks
+        if (_is_alive(pid, owner) if machine == here else 0 <= now_ms - heartbeat_at < STALE_AFTER_MS)
+    ]
+    ids = [project_id for project_id in ids if not wanted or project_id in wanted]
+    if not ids:
+        return 0, 0
+    sql = f"""
+        SELECT count(*), coalesce(sum(EXISTS (SELECT 1 FROM documents d WHERE d.item_id = i.id)), 0)
+        FROM items i
+        WHERE i.project_id {one_of()} AND i.deleted_at IS NULL AND {visible(store, "i")}
+    """
+    read, searchable = store.rows(sql, pack_list(ids))[0]
+    return read, searchable

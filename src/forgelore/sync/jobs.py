@@ -98,8 +98,10 @@ def work_off(
     split: Callable[[list[ItemKey]], Iterable[list[ItemKey]]],
     fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
+    saved: Callable[[], None] = lambda: None,
 ) -> LoreError | None:
-    """Do all jobs of a kind whose time has come, in the batches that `split` makes of them. Where the forge lets nobody
+    """Do all jobs of a kind whose time has come, in the batches that `split` makes of them. `finished` counts them in
+    the transaction that saves them, `saved` is called after it and while nothing arrives. Where the forge lets nobody
     go on (a limit, an endpoint that is down), the rest stays in the queue as it is, and that error is returned.
     """
     running: dict[Future[Page], list[Job]] = {}
@@ -107,11 +109,11 @@ def work_off(
     for batch in _batches(context, kind, split):
         running[context.pool.submit(fetch, _keys(batch))] = batch
         if len(running) >= 2 * context.workers:
-            stopped += _collect(context, kind, running, fetch, finished)
+            stopped += _collect(context, kind, running, fetch, finished, saved)
         if stopped:
             break
     while running:
-        stopped += _collect(context, kind, running, fetch, finished)
+        stopped += _collect(context, kind, running, fetch, finished, saved)
     return stopped[0] if stopped else None
 
 
@@ -150,14 +152,14 @@ def _keys(jobs: list[Job]) -> list[ItemKey]:
 
 def _collect(
     context: SyncContext, kind: JobKind, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
-    finished: Callable[[int], None],
+    finished: Callable[[int], None], saved: Callable[[], None],
 ) -> list[LoreError]:  # fmt: skip
     """Save what has arrived, all of it in one transaction; wait for the first if nothing has. Returns what lets nobody
     go on.
     """
     arrived: list[tuple[Page, list[Job]]] = []
     stopped: list[LoreError] = []
-    for future in _arrived(context, running):
+    for future in _arrived(context, running, saved):
         jobs = running.pop(future)
         try:
             arrived.append((future.result(), jobs))
@@ -181,6 +183,7 @@ def _collect(
                     _settle(context, job, page.missing.get(parse_job_key(job.key)))
             finished(sum(len(jobs) for _, jobs in arrived))
             context.lock.confirm(context.now())
+        saved()
     return stopped
 
 
@@ -201,13 +204,16 @@ def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None
         excuse_job(store, project_id, job, missing.reason)
 
 
-def _arrived(context: SyncContext, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
+def _arrived(
+    context: SyncContext, running: dict[Future[Page], list[Job]], idle: Callable[[], None]
+) -> set[Future[Page]]:
     while True:
         if context.stop.is_set():
             raise Stopped
         finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
         if finished:
             return finished
+        idle()
 
 
 def _failed(context: SyncContext, job: Job, error: LoreError) -> None:

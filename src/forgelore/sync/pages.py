@@ -243,8 +243,10 @@ def fetch_in_turn(sources: Sources) -> Generator[Arrival]:
             yield resource, None
 
 
-def fetch_side_by_side(sources: Sources, stop: threading.Event) -> Generator[Arrival]:
-    """Yield the pages of all lists in the order they arrive. A stop ends it at once."""
+def fetch_side_by_side(
+    sources: Sources, stop: threading.Event, idle: Callable[[], None] = lambda: None
+) -> Generator[Arrival]:
+    """Yield the pages of all lists in the order they arrive; `idle` is called while none does. A stop ends it."""
     handed: Queue[Arrival] = Queue(maxsize=len(sources) + 2)
     halt = threading.Event()
     threads = [
@@ -256,7 +258,7 @@ def fetch_side_by_side(sources: Sources, stop: threading.Event) -> Generator[Arr
     try:
         still_open = len(sources)
         while still_open:
-            arrival = _next(handed, stop)
+            arrival = _next(handed, stop, idle)
             still_open -= not isinstance(arrival[1], Page)
             yield arrival
     finally:
@@ -277,12 +279,13 @@ def _fetch(
         handed.put((resource, error))
 
 
-def _next(handed: "Queue[Arrival]", stop: threading.Event) -> Arrival:
+def _next(handed: "Queue[Arrival]", stop: threading.Event, idle: Callable[[], None]) -> Arrival:
     while True:
         if stop.is_set():
             raise Stopped
         with contextlib.suppress(Empty):
             return handed.get(timeout=POLL_S)
+        idle()
 
 
 def _wait_for(threads: list[threading.Thread], handed: "Queue[Any]", patience_s: float) -> None:
@@ -309,14 +312,16 @@ class ListsRead(Struct):
 class PageLoop:
     """Reads lists of one project by the policy of its saver; `result` grows with every page, also when one fails.
 
-    `confirm` is called at the end of each transaction, and raises where this run may not write.
+    `confirm` is called at the end of each transaction, and raises where this run may not write; `saved` after it,
+    and now and then while nothing arrives.
     """
 
     def __init__(
         self, saver: PageSaver, *, now: Callable[[], int], watcher: Watcher | None = None,
         stop: threading.Event | None = None, confirm: Callable[[], None] = lambda: None,
+        saved: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._saver, self._now, self._confirm = saver, now, confirm
+        self._saver, self._now, self._confirm, self._saved = saver, now, confirm, saved
         self._watcher, self._stop = watcher or Watcher(), stop or threading.Event()
         self.result = ListsRead()
 
@@ -327,7 +332,7 @@ class PageLoop:
         expected = expected or {}
         sources = {resource: self._pages_of(resource, expected.get(resource.name)) for resource in resources}
         policy = self._saver.policy
-        arriving = fetch_in_turn(sources) if policy.is_in_turn else fetch_side_by_side(sources, self._stop)
+        arriving = fetch_in_turn(sources) if policy.is_in_turn else fetch_side_by_side(sources, self._stop, self._saved)
         with contextlib.closing(arriving):
             for arrival in arriving:
                 self.result.stopped = self._take(*arrival)
@@ -367,6 +372,7 @@ class PageLoop:
             self.result.read.add(resource.name)
         self.result.pages += 1
         self.result.warnings += page.warnings
+        self._saved()
 
 
 def are_complete(store: Store, project_id: int, resources: Iterable[Resource]) -> bool:

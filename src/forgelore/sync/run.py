@@ -46,6 +46,21 @@ from forgelore.words import KINDS, JobKind
 REASONS = 3  # that are told one by one
 
 
+# Index what was saved of a project; True: for the last time, with everything that belongs to it. Returns how many
+# documents it wrote.
+MakeSearchable = Callable[[int, Watcher, bool], int]
+
+# How often, at most. A page of items makes new documents; one of comments makes those of its items anew, and a
+# conversation comes on many pages: indexed after each, a first sync would take twice the CPU time.
+ITEMS_EVERY_MS, COMMENTS_EVERY_MS = 1_000, 30_000
+INDEX_SHARE = 4  # and so that indexing takes a fifth of the time at most, for a slow embedder
+
+
+def nobody_searches(_project_id: int, _watcher: Watcher, _is_last: bool) -> int:  # noqa: FBT001 - of MakeSearchable
+    """Index nothing."""
+    return 0
+
+
 class SyncOptions(Struct, frozen=True):
     """`new_only`: what is stored already is left alone; `since`: lists are read from that time on. Both leave the
     cursors where they are, so that the next sync misses nothing.
@@ -92,8 +107,10 @@ class SyncResult(Struct):
 def sync_project(
     store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: SyncOptions, *,
     watcher: Watcher | None = None, now_ms: Callable[[], int] = machine_ms, stop: threading.Event | None = None,
+    make_searchable: MakeSearchable = nobody_searches,
 ) -> SyncResult:  # fmt: skip
-    """Bring a project up to date and return what happened. Safe to interrupt at any moment.
+    """Bring a project up to date and return what happened. Safe to interrupt at any moment. `make_searchable` indexes
+    what was saved: it is called with the first page, every now and then, and at the end.
 
     `store` may be what makes a new one: it is called when the forge has shown the project, so that a wrong name or a
     wrong token leaves no empty file behind.
@@ -114,12 +131,17 @@ def sync_project(
     context = SyncContext(
         store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
     )
-    sync = _Sync(context, forge, stored, options, noting_progress(lock, watcher))
+    sync = _Sync(context, forge, stored, options, noting_progress(lock, watcher), make_searchable)
     error: BaseException | None = None
     try:
         with beating(lock, now_ms):
             forge.begin_run(load_down_endpoints(store, forge.host, now_ms()))
-            sync.run()
+            try:
+                sync.run()
+            except (ForgeError, AuthError, NotFound, RateLimited):
+                sync.index(is_last=True)
+                raise
+            sync.index(is_last=True)
     except BaseException as caught:
         error = caught
         raise
@@ -161,15 +183,17 @@ class _Sync:
     """One run: holds what its steps share."""
 
     def __init__(
-        self, context: SyncContext, forge: Forge, stored: StoredProject, options: SyncOptions, watcher: Watcher
-    ) -> None:
+        self, context: SyncContext, forge: Forge, stored: StoredProject, options: SyncOptions, watcher: Watcher,
+        make_searchable: MakeSearchable,
+    ) -> None:  # fmt: skip
         self.context, self.forge, self.options, self.watcher = context, forge, options, watcher
         self.store, self.project, self.project_id, self.now = context.store, context.project, stored.id, context.now
         self.result = SyncResult(project=str(stored.name), written=context.saver.written)
         self.known = context.saver.known
+        self.make_searchable, self._index_every_ms, self._index_at_ms = make_searchable, ITEMS_EVERY_MS, 0
         self.pages = PageLoop(
             context.saver, now=context.now, watcher=watcher, stop=context.stop,
-            confirm=lambda: context.lock.confirm(context.now()),
+            confirm=lambda: context.lock.confirm(context.now()), saved=self.index,
         )  # fmt: skip
         self.pages.result.warnings = self.result.warnings  # told also when the run fails
 
@@ -186,9 +210,22 @@ class _Sync:
         for stage in sorted({resource.stage for resource in resources}):
             self._read([r for r in resources if r.stage == stage and not self._holds_back(r)], totals)
             self._check_something_was_read(resources)
+            self._index_every_ms = COMMENTS_EVERY_MS
+            if stage == 1:  # each item has all of its own document by now
+                self.index(is_forced=True)
         self._work_off_all()
         if not wanted:
             self._compare()
+
+    def index(self, *, is_forced: bool = False, is_last: bool = False) -> None:
+        """Make searchable what was saved: at once when something comes first, then if it is time again."""
+        began = self.now()
+        if began < self._index_at_ms and not (is_forced or is_last):
+            return
+        written = self.make_searchable(self.project_id, self.watcher, is_last)
+        now = self.now()
+        if written or self._index_at_ms:
+            self._index_at_ms = now + max(self._index_every_ms, INDEX_SHARE * (now - began))
 
     def _wanted_kinds(self) -> set[str]:
         """Return the kinds that were asked for, none for all. Where a discussion is a thread, no list has them: they
@@ -293,7 +330,7 @@ class _Sync:
             fetch = partial(fetch_lines, self.forge, self.project)
         split = partial(self.forge.batches, kind, known=self.known)
         saved = partial(self.watcher.saved, kind)
-        stopped = work_off(self.context, kind, split, fetch, saved)
+        stopped = work_off(self.context, kind, split, fetch, saved, self.index)
         self.watcher.done(kind)
         if stopped is not None:
             self._note_unread(kind, JOB_TITLES[kind], stopped)
