@@ -239,13 +239,6 @@ class StoredEmbedder(NamedTuple):
     dimension: int
 
 
-class DocumentPlace(NamedTuple):
-    """Which part of which item a document tells: its body (""), or a thread."""
-
-    item_id: int
-    thread_key: str
-
-
 class KnownConversation(NamedTuple):
     """What the store has of an item's conversation. `comment_count` is the forge's own count, `sizes` ours."""
 

@@ -69,9 +69,9 @@ class Tracker:
         """Document -> its chunks, of every embedder; without documents that wait for new ones."""
         embedders = [row[0] for row in self.store.rows("SELECT id FROM embedders")]
         return {
-            (embedder_id, one.document_id): one.chunks
+            (embedder_id, one.document_id): chunks
             for embedder_id in embedders
-            for one in sample_vectors(self.store, embedder_id, 1000)
+            for one, chunks in sample_vectors(self.store, embedder_id, 1000)
         }
 
     def count_vectors(self):

@@ -40,7 +40,7 @@ def test_a_vector_is_stored_as_bytes_that_fit_the_text_and_the_embedder(furnishe
     assert furnished.store.rows("SELECT name, model, dimension FROM embedders") == [("hashed", "bag-of-words", DIMENSION)]  # fmt: skip
     vectors = furnished.vectors()
     assert len(vectors) == 22
-    assert {packed_size(*chunk.packed) for chunks in vectors.values() for chunk in chunks} == {DIMENSION}
+    assert {packed_size(*packed) for chunks in vectors.values() for _, _, packed in chunks} == {DIMENSION}
     assert load_unembedded(furnished.store, 1, [document_id for _, document_id in vectors]) == []
 
 
@@ -50,7 +50,7 @@ def test_a_long_text_gets_one_vector_per_span_and_loses_none_of_it(tracker):
     tracker.index()
     embed(tracker, Hashed())
     (chunks,) = tracker.vectors().values()
-    spans = [(chunk.start, chunk.end) for chunk in chunks]
+    spans = [chunk[:2] for chunk in chunks]
     assert len(spans) > 3
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)
@@ -144,7 +144,7 @@ def test_another_embedder_embeds_everything_anew_and_the_old_vectors_go_at_the_e
     done = embed(furnished, Hashed("2", dimension=32))
     assert (done.waiting, done.dropped) == (0, old)
     assert furnished.store.rows("SELECT fingerprint, dimension FROM embedders") == [("hashed 2 32", 32)]
-    assert {packed_size(*chunk.packed) for chunks in furnished.vectors().values() for chunk in chunks} == {32}
+    assert {packed_size(*packed) for chunks in furnished.vectors().values() for _, _, packed in chunks} == {32}
 
 
 def test_documents_that_the_new_embedder_gives_up_do_not_keep_the_old_vectors(furnished):

@@ -6,8 +6,8 @@ from samples import NOW, change, item, note, project, save, talk, thread, writte
 from forgelore.model import Detail, File, Involvement, ItemKey
 from forgelore.records import CodeChunk, Commit, CommitAuthor, GitName
 from forgelore.store.code import (
+    CodeFile,
     CodeTree,
-    NewFile,
     allow_files,
     count_files,
     each_file,
@@ -75,7 +75,7 @@ def web(store):
 
 
 def file(path="src/a.py", text=TEXT, blob="b1", language="python", chunks=CHUNKS):
-    return NewFile(path, blob, language, len(text), text, chunks)
+    return CodeFile(path, blob, language, len(text), text, chunks)
 
 
 def commit(sha, *paths, at=NOW, **fields):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 
 from forgelore.app import App
+from forgelore.context import JobContext
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
-from forgelore.index.code import CodeSetup, IndexedCommits, IndexedFiles, index_commits, index_files
+from forgelore.index.code import IndexedCommits, IndexedFiles, index_commits, index_files
 from forgelore.index.update import (
     Indexed,
     IndexUpdate,
@@ -145,9 +146,9 @@ class Index:
         if head is None:
             said = f"{clone.folder} has no commits yet: nothing was indexed"
             return IndexedCode(str(name), clone.folder, clone.is_shallow, IndexedFiles(), None, (said,))
-        setup = CodeSetup(clone, stored.id, app.config.code_max_kb * 1000, watcher, app.stop.is_set, app.now_ms)
-        files = index_files(store, setup, head)
-        commits = index_commits(store, setup, head) if with_commits else None
+        job = JobContext(store, stored, app.now_ms, watcher, app.stop.is_set)
+        files = index_files(job, clone, head, max_bytes=app.config.code_max_kb * 1000)
+        commits = index_commits(job, clone, head) if with_commits else None
         with store.transaction():
             save_clone_folder(store, stored.id, clone.folder)
         return IndexedCode(

@@ -195,8 +195,8 @@ def load_sources(store: Store, project_id: int, meant: MeantPath) -> PathSources
     mentioning = _find_mentioning(store, project_id, names)
     is_cut = len(touching) > MAX_ITEMS or len(threads) > MAX_ITEMS or len(commits) > MAX_COMMITS
     on_path: dict[int, set[str]] = {}
-    for place in threads[:MAX_ITEMS]:
-        on_path.setdefault(place.item_id, set()).add(place.thread_key)
+    for item_id, key in threads[:MAX_ITEMS]:
+        on_path.setdefault(item_id, set()).add(key)
     touched = frozenset(touching[:MAX_ITEMS])
     linked = frozenset(list_closed_by(store, touched, MAX_ITEMS))
     ids = list(dict.fromkeys([*touching[:MAX_ITEMS], *on_path, *mentioning, *linked]))
@@ -248,7 +248,7 @@ def _find_mentioning(store: Store, project_id: int, names: list[str]) -> list[in
         if expression:
             found += [one.document_id for one in search_words(store, expression, MAX_ITEMS, allowed)]
     places = load_document_places(store, found)
-    return list(dict.fromkeys(places[one].item_id for one in found if one in places))[:MAX_ITEMS]
+    return list(dict.fromkeys(places[one][0] for one in found if one in places))[:MAX_ITEMS]
 
 
 def _mention_pattern(names: list[str], meant: MeantPath) -> re.Pattern[str] | None:

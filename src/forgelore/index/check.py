@@ -26,7 +26,6 @@ from forgelore.store.candidates import each_card
 from forgelore.store.code import count_files, each_file, find_loose_parts, hash_text, load_chunks
 from forgelore.store.database import Store
 from forgelore.store.documents import (
-    StoredDocument,
     count_texts,
     each_text,
     find_current_embedder,
@@ -36,8 +35,8 @@ from forgelore.store.documents import (
     next_indexed_items,
     next_replayed_items,
 )
-from forgelore.store.item_lists import count_items
-from forgelore.store.items import each_hashed_item, find_key
+from forgelore.store.item_lists import count_items, each_item
+from forgelore.store.items import find_key
 from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import StoredProject, list_projects
@@ -130,9 +129,9 @@ def check_store(store: Store, request: CheckRequest | None = None) -> Checked:
 
 def _check_file(store: Store) -> list[Fault]:
     faults: list[Fault] = []
-    for gap in find_gaps(store):
-        is_source = gap.type == "table" and gap.name in SOURCES
-        faults.append(("source_missing" if is_source else _GAPS[gap.type], gap.name, 0))
+    for kind, name in find_gaps(store):
+        is_source = kind == "table" and name in SOURCES
+        faults.append(("source_missing" if is_source else _GAPS[kind], name, 0))
     faults += find_damage(store)
     if not any(name in _CUTS_SHORT for name, _, _ in faults):
         faults += [("text_unreadable", f"{table} {row_id}", 0) for table, _, row_id in find_unreadable(store)]
@@ -153,9 +152,7 @@ def _check_rows(store: Store, request: CheckRequest, proofs: list[Proof]) -> Ite
 def _find_changed(store: Store) -> frozenset[int]:
     """Return the items whose title and text are not what their hash says."""
     return frozenset(
-        item.id
-        for item in each_hashed_item(store)
-        if content_hash(item.kind, item.title, item.body) != item.content_hash
+        item.id for item in each_item(store) if content_hash(item.kind, item.title, item.body) != item.content_hash
     )
 
 
@@ -289,7 +286,7 @@ def find_stale(store: Store, item_ids: Iterable[int]) -> list[int]:
         for item_id, source in load_sources(store, ids).items()
         if known.get(item_id)
         != {
-            (one.representation, one.thread_key): StoredDocument(one.facts, frozenset(one.labels), frozenset(one.paths))
+            (one.representation, one.thread_key): (one.facts, frozenset(one.labels), frozenset(one.paths))
             for one in build_documents(*source)
         }
     ]
@@ -358,25 +355,28 @@ def _remake_vectors(
 
 def _compare_vectors(sample: Sequence[SampledDocument], embedder: Embedder, watcher: Watcher) -> dict[int, bool | None]:
     """Return document -> whether its vectors are those of its text; None when the embedder refuses it."""
-    made = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars) for one in sample]
+    made = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars) for one, _ in sample]
     watcher.begin("remade", "vectors recomputed", sum(map(len, made)))
-    chunks = [chunk for one in made for chunk in one]
-    vectors = iter(embed_chunks(embedder, chunks, saved=lambda count: watcher.saved("remade", count)))
+    every = [chunk for one in made for chunk in one]
+    vectors = iter(embed_chunks(embedder, every, saved=lambda count: watcher.saved("remade", count)))
     found = {
-        one.document_id: _is_same(one, cut, [next(vectors) for _ in cut]) for one, cut in zip(sample, made, strict=True)
+        one.document_id: _is_same(chunks, cut, [next(vectors) for _ in cut])
+        for (one, chunks), cut in zip(sample, made, strict=True)
     }
     watcher.done("remade")
     return found
 
 
-def _is_same(document: SampledDocument, made: list[Chunk], vectors: "list[Vector | str]") -> bool | None:
-    if [(chunk.start, chunk.end) for chunk in document.chunks] != [(chunk.start, chunk.end) for chunk in made]:
+def _is_same(
+    stored: list[tuple[int, int, PackedVector]], made: list[Chunk], vectors: "list[Vector | str]"
+) -> bool | None:
+    if [place[:2] for place in stored] != [(chunk.start, chunk.end) for chunk in made]:
         return False
     if any(isinstance(vector, str) for vector in vectors):
         return None
     return all(
-        packed_size(*chunk.packed) > 0 and _is_near(chunk.packed, vector)
-        for chunk, vector in zip(document.chunks, vectors, strict=True)
+        packed_size(*packed) > 0 and _is_near(packed, vector)
+        for (_, _, packed), vector in zip(stored, vectors, strict=True)
     )
 
 

@@ -7,12 +7,13 @@ newest first: each is joined with the change that brought it, each author with a
 that a run that is cut off goes on where it was.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from forgelore.context import JobContext
 from forgelore.errors import Stopped
 from forgelore.index.definitions import cut_code, find_language
 from forgelore.index.left_out import (
@@ -30,12 +31,10 @@ from forgelore.index.left_out import (
     parse_attributes,
 )
 from forgelore.ports.clone import Clone, TreeFile
-from forgelore.ports.progress import Watcher
 from forgelore.records import GitName
 from forgelore.store.code import (
+    CodeFile,
     CodeTree,
-    KnownFile,
-    NewFile,
     forget_left_out,
     load_code_tree,
     load_known_files,
@@ -59,24 +58,12 @@ from forgelore.store.commits import (
     save_git_people,
 )
 from forgelore.store.database import Store
-from forgelore.store.projects import list_projects
 from forgelore.text.links import MAX_MAILMAP, Mailmap, join_people, parse_mailmap
 
 RULES = 1  # grows when files are cut or left out by other rules
 _BATCH_FILES, _BATCH_BYTES = 200, 8 << 20
 _MEASURED = 5_000
 _MAX_ATTRIBUTES = 256 << 10  # bytes of a file of attributes
-
-
-class CodeSetup(NamedTuple):
-    """What a run needs beside the store: the clone, its project, the largest file in bytes, who watches, the clock."""
-
-    clone: Clone
-    project_id: int
-    max_bytes: int
-    watcher: Watcher
-    should_stop: Callable[[], bool]
-    now_ms: Callable[[], int]
 
 
 class IndexedFiles(Struct):
@@ -97,38 +84,39 @@ class _Plan(NamedTuple):
 
     to_read: dict[str, TreeFile]
     left_out: dict[str, tuple[str, str]]  # path -> blob, reason
-    moved: list[tuple[KnownFile, str]]
-    gone: list[KnownFile]
+    moved: list[tuple[CodeFile, str]]
+    gone: list[CodeFile]
     attributes: dict[str, dict[str, bool]]
 
 
-def index_files(store: Store, setup: CodeSetup, commit: str) -> IndexedFiles:
-    """Make the files of a project those of a commit."""
-    before = load_code_tree(store, setup.project_id)
-    known = load_known_files(store, setup.project_id)
+def index_files(job: JobContext, clone: Clone, commit: str, *, max_bytes: int) -> IndexedFiles:
+    """Make the files of a project those of a commit. `max_bytes`: of the largest that is read."""
+    store, project_id = job.store, job.project.id
+    before = load_code_tree(store, project_id)
+    known = load_known_files(store, project_id)
     result = IndexedFiles(commit, total=len(known))
-    entries = None if before.tree_commit == commit else setup.clone.list_files(commit)
-    rules = f"{RULES} {setup.max_bytes} {_name_attributes(entries)}" if entries is not None else before.rules
-    if entries is None and not before.rules.startswith(f"{RULES} {setup.max_bytes} "):
-        entries = setup.clone.list_files(commit)
-        rules = f"{RULES} {setup.max_bytes} {_name_attributes(entries)}"
+    entries = None if before.tree_commit == commit else clone.list_files(commit)
+    rules = f"{RULES} {max_bytes} {_name_attributes(entries)}" if entries is not None else before.rules
+    if entries is None and not before.rules.startswith(f"{RULES} {max_bytes} "):
+        entries = clone.list_files(commit)
+        rules = f"{RULES} {max_bytes} {_name_attributes(entries)}"
     if entries is None:
         result.unchanged = len(known)
-        result.left_out = _count(reason for _, reason in load_left_out(store, setup.project_id).values())
+        result.left_out = _count(reason for _, reason in load_left_out(store, project_id).values())
         return result
     is_same_rules = before.rules == rules
-    skipped = load_left_out(store, setup.project_id) if is_same_rules else {}
-    plan = _make_plan(setup.clone, entries, known, skipped, is_same_rules=is_same_rules)
+    skipped = load_left_out(store, project_id) if is_same_rules else {}
+    plan = _make_plan(clone, entries, known, skipped, is_same_rules=is_same_rules)
     with store.transaction():
-        save_code_tree(store, setup.project_id, before._replace(tree_commit="", rules=rules), setup.now_ms())
-        _tidy(store, setup.project_id, plan)
-    _read_files(store, setup, plan, known, result)
+        save_code_tree(store, project_id, before._replace(tree_commit="", rules=rules), job.now_ms())
+        _tidy(store, project_id, plan)
+    _read_files(job, clone, plan, known, result, max_bytes)
     with store.transaction():
-        history = load_code_tree(store, setup.project_id).history_commit
-        save_code_tree(store, setup.project_id, CodeTree(commit, history, rules), setup.now_ms())
+        history = load_code_tree(store, project_id).history_commit
+        save_code_tree(store, project_id, CodeTree(commit, history, rules), job.now_ms())
     result.moved, result.removed = len(plan.moved), len(plan.gone)
-    result.left_out = _count(reason for _, reason in load_left_out(store, setup.project_id).values())
-    result.total = len(load_known_files(store, setup.project_id))
+    result.left_out = _count(reason for _, reason in load_left_out(store, project_id).values())
+    result.total = len(load_known_files(store, project_id))
     result.unchanged = result.total - result.new - result.changed - result.moved
     return result
 
@@ -162,7 +150,7 @@ def _load_rules(clone: Clone, entries: list[TreeFile]) -> list[AttributeRule]:
 
 
 def _make_plan(
-    clone: Clone, entries: list[TreeFile], known: dict[str, KnownFile], skipped: dict[str, tuple[str, str]], *,
+    clone: Clone, entries: list[TreeFile], known: dict[str, CodeFile], skipped: dict[str, tuple[str, str]], *,
     is_same_rules: bool,
 ) -> _Plan:  # fmt: skip
     rules = _load_rules(clone, entries)
@@ -190,8 +178,8 @@ def _make_plan(
 
 
 def _find_moved(
-    to_read: dict[str, TreeFile], gone: dict[str, KnownFile], known: dict[str, KnownFile]
-) -> list[tuple[KnownFile, str]]:
+    to_read: dict[str, TreeFile], gone: dict[str, CodeFile], known: dict[str, CodeFile]
+) -> list[tuple[CodeFile, str]]:
     """Take files that only moved out of what is to be read and removed, and return them with their new paths."""
     by_blob = {file.blob: path for path, file in gone.items()}
     moved = []
@@ -219,19 +207,23 @@ def _written(path: str) -> str:
     return path.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
-def _read_files(store: Store, setup: CodeSetup, plan: _Plan, known: dict[str, KnownFile], result: IndexedFiles) -> None:
+def _read_files(
+    job: JobContext, clone: Clone, plan: _Plan, known: dict[str, CodeFile], result: IndexedFiles, max_bytes: int
+) -> None:
     if not plan.to_read:
         return
-    setup.watcher.begin("files", "files indexed", len(plan.to_read))
+    job.watcher.begin("files", "files indexed", len(plan.to_read))
     entries = iter(plan.to_read.values())
     while part := list(islice(entries, _MEASURED)):
-        sizes = setup.clone.measure([entry.blob for entry in part])
-        for batch in _batches(part, sizes, setup.max_bytes):
-            _index_batch(store, setup, batch, sizes, plan, known, result)
-            setup.watcher.saved("files", len(batch))
-            if setup.should_stop():
+        sizes = clone.measure([entry.blob for entry in part])
+        for batch in _batches(part, sizes, max_bytes):
+            wanted = {one.blob for one in batch if sizes.get(one.blob, max_bytes + 1) <= max_bytes}
+            texts = dict(clone.read(sorted(wanted)))
+            _index_batch(job, batch, sizes, texts, plan, known, result)
+            job.watcher.saved("files", len(batch))
+            if job.should_stop():
                 raise Stopped
-    setup.watcher.done("files")
+    job.watcher.done("files")
 
 
 def _batches(entries: list[TreeFile], sizes: dict[str, int], max_bytes: int) -> Iterator[list[TreeFile]]:
@@ -251,12 +243,11 @@ def _batches(entries: list[TreeFile], sizes: dict[str, int], max_bytes: int) -> 
 
 
 def _index_batch(
-    store: Store, setup: CodeSetup, batch: list[TreeFile], sizes: dict[str, int], plan: _Plan,
-    known: dict[str, KnownFile], result: IndexedFiles,
+    job: JobContext, batch: list[TreeFile], sizes: dict[str, int], texts: dict[str, bytes], plan: _Plan,
+    known: dict[str, CodeFile], result: IndexedFiles,
 ) -> None:  # fmt: skip
-    wanted = {entry.blob for entry in batch if sizes.get(entry.blob, setup.max_bytes + 1) <= setup.max_bytes}
-    texts = dict(setup.clone.read(sorted(wanted)))
-    files: list[NewFile] = []
+    store, project_id = job.store, job.project.id
+    files: list[CodeFile] = []
     left_out: list[tuple[str, str, str]] = []
     for entry in batch:
         made = _make_file(entry, sizes.get(entry.blob), texts.get(entry.blob), plan.attributes[entry.path])
@@ -266,14 +257,16 @@ def _index_batch(
             files.append(made)
     with store.transaction():
         for file in files:
-            save_file(store, setup.project_id, file)
+            save_file(store, project_id, file)
         remove_files(store, [known[path].id for path, _, _ in left_out if path in known])
-        save_left_out(store, setup.project_id, left_out)
+        save_left_out(store, project_id, left_out)
     result.changed += sum(file.path in known for file in files)
     result.new += sum(file.path not in known for file in files)
 
 
-def _make_file(entry: TreeFile, size: int | None, data: bytes | None, attributes: dict[str, bool]) -> NewFile | LeftOut:
+def _make_file(
+    entry: TreeFile, size: int | None, data: bytes | None, attributes: dict[str, bool]
+) -> CodeFile | LeftOut:
     """Return a file with its chunks, or why it is left out."""
     if size is None:
         return LeftOut.MISSING
@@ -284,7 +277,7 @@ def _make_file(entry: TreeFile, size: int | None, data: bytes | None, attributes
         return LeftOut.BINARY
     language = find_language(entry.path)
     reason = judge_text(text, language, attributes)
-    return reason or NewFile(entry.path, entry.blob, language, size, text, cut_code(text, language))
+    return reason or CodeFile(entry.path, entry.blob, language, size, text, cut_code(text, language))
 
 
 MAX_COMMITS = 200_000  # the newest; older ones are left out
@@ -300,72 +293,80 @@ class IndexedCommits(Struct):
     is_cut: bool = False  # there are more than MAX_COMMITS
 
 
-def index_commits(store: Store, setup: CodeSetup, commit: str, *, limit: int = MAX_COMMITS) -> IndexedCommits:
+def index_commits(job: JobContext, clone: Clone, commit: str, *, limit: int = MAX_COMMITS) -> IndexedCommits:
     """Make the commits of a project those that lead to a commit."""
-    if load_code_tree(store, setup.project_id).history_commit == commit:
+    store, project_id = job.store, job.project.id
+    if load_code_tree(store, project_id).history_commit == commit:
         with store.transaction():  # a sync since then may have brought the changes of known commits
-            _join(store, setup, commit)
-        return IndexedCommits(total=count_commits(store, setup.project_id))
-    shas = setup.clone.list_commits(commit, limit)
-    known = load_shas(store, setup.project_id)
+            _join(job, clone, commit)
+        return IndexedCommits(total=count_commits(store, project_id))
+    shas = clone.list_commits(commit, limit)
+    known = load_shas(store, project_id)
     missing = [sha for sha in shas if sha not in known]
     if missing:
-        setup.watcher.begin("commits", "commits indexed", len(missing))
+        job.watcher.begin("commits", "commits indexed", len(missing))
     for at in range(0, len(missing), _BATCH):
-        batch = setup.clone.read_commits(missing[at : at + _BATCH])
+        batch = clone.read_commits(missing[at : at + _BATCH])
         with store.transaction():
-            save_commits(store, setup.project_id, batch)
-        setup.watcher.saved("commits", len(batch))
-        if setup.should_stop():
+            save_commits(store, project_id, batch)
+        job.watcher.saved("commits", len(batch))
+        if job.should_stop():
             raise Stopped
     if missing:
-        setup.watcher.done("commits")
-    _complete(store, setup, shas)
+        job.watcher.done("commits")
+    _complete(job, clone, shas)
     is_cut = len(shas) >= limit
-    gone = [] if setup.clone.is_shallow or is_cut else sorted(known.difference(shas))
+    gone = [] if clone.is_shallow or is_cut else sorted(known.difference(shas))
     with store.transaction():
-        remove_commits(store, setup.project_id, gone)
-        _join(store, setup, commit)
-        tree = load_code_tree(store, setup.project_id)
-        save_code_tree(store, setup.project_id, tree._replace(history_commit=commit), setup.now_ms())
-    return IndexedCommits(count_commits(store, setup.project_id), len(missing), len(gone), is_cut)
+        remove_commits(store, project_id, gone)
+        _join(job, clone, commit)
+        tree = load_code_tree(store, project_id)
+        save_code_tree(store, project_id, tree._replace(history_commit=commit), job.now_ms())
+    return IndexedCommits(count_commits(store, project_id), len(missing), len(gone), is_cut)
 
 
-def _complete(store: Store, setup: CodeSetup, shas: list[str]) -> None:
+def _complete(job: JobContext, clone: Clone, shas: list[str]) -> None:
     """Read commits again that an earlier version wrote, with less than this one keeps of a commit."""
-    wanted = sorted(set(list_incomplete(store, setup.project_id)).intersection(shas))
+    store, project_id = job.store, job.project.id
+    wanted = sorted(set(list_incomplete(store, project_id)).intersection(shas))
     for at in range(0, len(wanted), _BATCH):
-        batch = setup.clone.read_commits(wanted[at : at + _BATCH])
+        batch = clone.read_commits(wanted[at : at + _BATCH])
         with store.transaction():
-            complete_commits(store, setup.project_id, batch)
-        if setup.should_stop():
+            complete_commits(store, project_id, batch)
+        if job.should_stop():
             raise Stopped
 
 
-def _join(store: Store, setup: CodeSetup, head: str) -> None:
+def _join(job: JobContext, clone: Clone, head: str) -> None:
     """Find the change of each commit, and the account of each author. In a transaction."""
-    path = next(one.name.path for one in list_projects(store) if one.id == setup.project_id)
-    rows = {row.sha: row for row in each_graph_row(store, setup.project_id)}
-    graph = {sha: GraphCommit(tuple(row.parents.split()), named_change(row.message, path)) for sha, row in rows.items()}
-    known = load_change_facts(store, setup.project_id)
-    changes = {one.head_sha: one.number for one in known if one.head_sha in rows} | assign_changes(head, graph)
-    save_commit_changes(store, setup.project_id, {rows[sha].id: number for sha, number in changes.items()})
+    store, project_id = job.store, job.project.id
+    graph: dict[str, GraphCommit] = {}
+    ids: dict[str, int] = {}
+    authors_of: dict[str, GitName] = {}
+    for commit_id, sha, parents, message, author, mail in each_graph_row(store, project_id):
+        graph[sha], ids[sha] = (
+            GraphCommit(tuple(parents.split()), named_change(message, job.project.name.path)),
+            commit_id,
+        )
+        if mail:
+            authors_of[sha] = GitName(author or "", mail)
+    known = load_change_facts(store, project_id)
+    changes = {one.head_sha: one.number for one in known if one.head_sha in graph} | assign_changes(head, graph)
+    save_commit_changes(store, project_id, {ids[sha]: number for sha, number in changes.items()})
     written: dict[int, set[GitName]] = {}
     for sha, number in changes.items():
-        row = rows[sha]
-        if row.mail and len(graph[sha].parents) < 2:  # a merge is its maintainer's
-            written.setdefault(number, set()).add(GitName(row.author or "", row.mail))
+        if sha in authors_of and len(graph[sha].parents) < 2:  # a merge is its maintainer's
+            written.setdefault(number, set()).add(authors_of[sha])
     authors = {one.number: one.author for one in known}
-    names = {GitName(row.author or "", row.mail) for row in rows.values() if row.mail}
     evidence = ((authors[number], frozenset(each)) for number, each in written.items() if number in authors)
-    save_git_people(store, setup.project_id, join_people(names, _read_mailmap(setup, head), evidence))
+    save_git_people(store, project_id, join_people({*authors_of.values()}, _read_mailmap(clone, head), evidence))
 
 
-def _read_mailmap(setup: CodeSetup, head: str) -> Mailmap:
+def _read_mailmap(clone: Clone, head: str) -> Mailmap:
     """Return what the .mailmap of the commit says: the plain file at the root, if it is not too large."""
-    entry = next((one for one in setup.clone.list_files(head) if one.path == ".mailmap"), None)
+    entry = next((one for one in clone.list_files(head) if one.path == ".mailmap"), None)
     if entry is None or not entry.mode.startswith("100"):
         return parse_mailmap("")
-    if setup.clone.measure([entry.blob]).get(entry.blob, MAX_MAILMAP + 1) > MAX_MAILMAP:
+    if clone.measure([entry.blob]).get(entry.blob, MAX_MAILMAP + 1) > MAX_MAILMAP:
         return parse_mailmap("")
-    return parse_mailmap(next((data.decode("utf-8", "replace") for _, data in setup.clone.read([entry.blob])), ""))
+    return parse_mailmap(next((data.decode("utf-8", "replace") for _, data in clone.read([entry.blob])), ""))

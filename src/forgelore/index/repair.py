@@ -25,7 +25,8 @@ from forgelore.store.candidates import drop_cards
 from forgelore.store.code import forget_all_code
 from forgelore.store.database import Store
 from forgelore.store.documents import find_current_embedder, list_embedders, save_dimension
-from forgelore.store.items import load_hashed_items, save_content_hash
+from forgelore.store.item_lists import load_items
+from forgelore.store.items import save_content_hash
 from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import list_projects
@@ -152,7 +153,7 @@ def _find_distrusted(store: Store, item_ids: list[int]) -> list[int]:
     stale = find_stale(store, item_ids)
     with store.transaction():
         forget_rows(store, stale)
-        for item in load_hashed_items(store, [one for one in item_ids if one not in stale]):
+        for item in load_items(store, (one for one in item_ids if one not in stale)).values():
             save_content_hash(store, item.id, content_hash(item.kind, item.title, item.body))
     return stale
 

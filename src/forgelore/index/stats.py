@@ -145,7 +145,7 @@ class Searchable(NamedTuple):
 
 def look_at_search(store: Store) -> Searchable:
     """Look for tables that are missing, for documents, and for some of those by their own words."""
-    missing = [gap.name for gap in find_gaps(store) if gap.type == "table"]
+    missing = [name for kind, name in find_gaps(store) if kind == "table"]
     if missing:
         return Searchable("error", f"tables are missing: {', '.join(missing)}", _REPAIR)
     try:

@@ -18,7 +18,7 @@ from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
 from forgelore.store.candidates import drop_cards
 from forgelore.store.database import Store
-from forgelore.store.documents import Written, load_sources, next_items, save_documents
+from forgelore.store.documents import load_sources, next_items, save_documents
 from forgelore.store.item_lists import count_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
 from forgelore.store.sqlite.fulltext import refresh_common_words
@@ -39,11 +39,11 @@ class Indexed(Struct):
     removed: int = 0
     failed: int = 0
 
-    def add(self, written: Written) -> None:
-        self.new += written.new
-        self.changed += written.changed + written.touched
-        self.unchanged += written.same
-        self.removed += written.removed
+    def add(self, new: int, changed: int, unchanged: int, removed: int) -> None:
+        self.new += new
+        self.changed += changed
+        self.unchanged += unchanged
+        self.removed += removed
 
     def add_earlier(self, other: "Indexed") -> None:
         """Add what an earlier run did. What failed then was tried again, or waits for its turn."""
@@ -97,18 +97,21 @@ def _index_batch(store: Store, project_id: int, jobs: list[Job], result: Indexed
         for job in jobs:
             _index_batch(store, project_id, [job], result, now_ms)
         return
-    result.add(written)
+    for one in written:
+        result.add(*one)
 
 
-def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool = False) -> Written:
+def _write(
+    store: Store, project_id: int, item_ids: list[int], *, is_full: bool = False
+) -> list[tuple[int, int, int, int]]:
     sources = load_sources(store, item_ids)
-    written = Written()
+    written = []
     for item_id in item_ids:
         source = sources.get(item_id)
         documents = build_documents(*source) if source else []
         if source is None:
             drop_cards(store, [item_id])  # of what is deleted nothing stays
-        written = written.plus(save_documents(store, item_id, project_id, documents, is_full=is_full))
+        written.append(save_documents(store, item_id, project_id, documents, is_full=is_full))
     return written
 
 
@@ -150,7 +153,8 @@ def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexe
         waiting = ready_jobs(store, project_id, JobKind.DOCUMENT, now_ms(), -1)
         _index_batch(store, project_id, [job for job in waiting if job.key in wanted], result, now_ms)
         return
-    result.add(written)
+    for one in written:
+        result.add(*one)
 
 
 def count_indexed(store: Store, project_ids: Iterable[int]) -> tuple[int, int]:

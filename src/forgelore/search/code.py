@@ -50,7 +50,6 @@ from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow
 from forgelore.store.sqlite.fulltext import (
     CodeWords,
-    ColumnWeights,
     Found,
     count_code_words,
     load_code_counts,
@@ -118,8 +117,8 @@ def _best_of_files(ranked: Sequence[Chunk]) -> list[Chunk]:
     return sorted(both, key=lambda one: (-one.score, one.id))
 
 
-CODE_WEIGHTS = ColumnWeights(path=3.0, names=4.0, text=1.0, terms=0.5)
-COMMIT_WEIGHTS = ColumnWeights(path=0.5, names=3.0, text=1.0, terms=0.5)
+CODE_WEIGHTS = (3.0, 4.0, 1.0, 0.5)  # of path, names, text and terms
+COMMIT_WEIGHTS = (0.5, 3.0, 1.0, 0.5)
 DEPTH = 200  # chunks that are looked at more closely
 _OR_SHARE, _MIN_OR = 0.25, 20_000  # of rows that the OR of rare words may touch
 

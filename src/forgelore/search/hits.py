@@ -273,12 +273,12 @@ def find_item_lines(store: Store, found: Mapping[int, tuple[str, tuple[str, ...]
     whose title alone matched gets the first line.
     """
     places = load_document_places(store, found)
-    with_threads = {place.item_id for place in places.values() if place.thread_key}
-    pages = load_item_lines(store, {place.item_id for place in places.values()}, with_threads=with_threads)
+    with_threads = {item_id for item_id, thread in places.values() if thread}
+    pages = load_item_lines(store, {item_id for item_id, _ in places.values()}, with_threads=with_threads)
     lines = {}
-    for document_id, place in places.items():
+    for document_id, (item_id, thread) in places.items():
         text, words = found[document_id]
-        page = pages.get(place.item_id)
+        page = pages.get(item_id)
         if page is not None:
-            lines[document_id] = page.find(find_worded_line(text, words), place.thread_key) or 1
+            lines[document_id] = page.find(find_worded_line(text, words), thread) or 1
     return lines

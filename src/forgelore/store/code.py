@@ -22,21 +22,19 @@ class CodeTree(NamedTuple):
     rules: str = ""
 
 
-class KnownFile(NamedTuple):
-    id: int
-    blob: str
-    language: str
-
-
-class NewFile(NamedTuple):
-    """A file to write, with its chunks; the last line of each chunk is within `text`."""
+class CodeFile(NamedTuple):
+    """A file of code, with its chunks where it is about to be written: the last line of each is within `text`. What is
+    indexed of a tree is compared without texts.
+    """
 
     path: str
     blob: str
     language: str
-    size: int
-    text: str
-    chunks: Sequence[CodeChunk]
+    size: int = 0
+    text: str = ""
+    chunks: Sequence[CodeChunk] = ()
+    id: int = 0
+    text_hash: bytes = b""
 
 
 def load_code_tree(store: Store, project_id: int) -> CodeTree:
@@ -56,10 +54,13 @@ def save_code_tree(store: Store, project_id: int, tree: CodeTree, now_ms: int) -
     store.run(sql, project_id, *tree, now_ms)
 
 
-def load_known_files(store: Store, project_id: int) -> dict[str, KnownFile]:
-    """Return path -> what is indexed of it."""
-    sql = "SELECT path, id, blob, language FROM code_files WHERE project_id = ?"
-    return {path: KnownFile(*row) for path, *row in store.each(sql, project_id)}
+def load_known_files(store: Store, project_id: int) -> dict[str, CodeFile]:
+    """Return path -> what is indexed of it, without its text."""
+    sql = "SELECT id, path, blob, language FROM code_files WHERE project_id = ?"
+    return {
+        path: CodeFile(path, blob, language, id=file_id)
+        for file_id, path, blob, language in store.each(sql, project_id)
+    }
 
 
 def load_left_out(store: Store, project_id: int) -> dict[str, tuple[str, str]]:
@@ -83,7 +84,7 @@ def forget_left_out(store: Store, project_id: int, paths: Iterable[str]) -> None
     store.run_many(sql, [(project_id, path) for path in paths])
 
 
-def save_file(store: Store, project_id: int, file: NewFile) -> None:
+def save_file(store: Store, project_id: int, file: CodeFile) -> None:
     """Write a file and its chunks in place of what stood at its path. In a transaction."""
     before = store.value("SELECT id FROM code_files WHERE project_id = ? AND path = ?", project_id, file.path)
     if before is not None:
@@ -163,19 +164,9 @@ def save_clone_folder(store: Store, project_id: int, folder: str) -> None:
     store.run("UPDATE code_trees SET folder = ? WHERE project_id = ? AND folder <> ?", folder, project_id, folder)
 
 
-class CheckedFile(NamedTuple):
-    """A file as a check reads it."""
-
-    id: int
-    path: str
-    language: str
-    text: str
-    text_hash: bytes
-
-
-def each_file(store: Store) -> Iterator[CheckedFile]:
-    sql = "SELECT id, path, language, text, text_hash FROM code_files"
-    return (CheckedFile._make(row) for row in store.each(sql))
+def each_file(store: Store) -> Iterator[CodeFile]:
+    sql = "SELECT path, blob, language, size, text, id, text_hash FROM code_files"
+    return (CodeFile._make((*row[:5], (), *row[5:])) for row in store.each(sql))
 
 
 def find_loose_parts(store: Store) -> list[tuple[str, int]]:

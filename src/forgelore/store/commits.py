@@ -93,19 +93,10 @@ def count_commits(store: Store, project_id: int) -> int:
     return int(store.value("SELECT count(*) FROM commits WHERE project_id = ?", project_id))
 
 
-class GraphRow(NamedTuple):
-    """A commit as its graph and its author are read."""
-
-    id: int
-    sha: str
-    parents: str
-    message: str
-    author: str | None
-    mail: str | None
-
-
-def each_graph_row(store: Store, project_id: int) -> Iterator[GraphRow]:
-    """Yield the commits of a project; of messages the beginning and the end, where changes are named."""
+def each_graph_row(store: Store, project_id: int) -> Iterator[tuple[int, str, str, str, str | None, str | None]]:
+    """Yield (id, sha, parents, message, author, mail) of the commits of a project; of messages the beginning and the
+    end, where changes are named.
+    """
     sql = """
         SELECT id, sha, parents,
           CASE WHEN length(message) > 4000 THEN substr(message, 1, 2000) || char(10) || substr(message, -1500)
@@ -114,7 +105,7 @@ def each_graph_row(store: Store, project_id: int) -> Iterator[GraphRow]:
         FROM commits
         WHERE project_id = ?
     """
-    return (GraphRow._make(row) for row in store.each(sql, project_id))
+    return iter(store.each(sql, project_id))
 
 
 def save_commit_changes(store: Store, project_id: int, changes: Mapping[int, int]) -> None:

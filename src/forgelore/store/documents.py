@@ -7,9 +7,8 @@ Embedders: those that documents have vectors of, and how long the vectors of eac
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from forgelore.records import DocumentPlace, HashedText, StoredEmbedder
+from forgelore.records import HashedText, StoredEmbedder
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
 from forgelore.store.item_lists import load_files_of, load_items, load_labels_of, load_threads
@@ -36,19 +35,6 @@ _CARDS = f"""
 """
 
 
-class Written(NamedTuple):
-    """How many documents were made, changed in text, changed in their columns alone, left as they are, removed."""
-
-    new: int = 0
-    changed: int = 0
-    touched: int = 0
-    same: int = 0
-    removed: int = 0
-
-    def plus(self, other: "Written") -> "Written":
-        return Written(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-
 def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[StoredItem, str]]:
     """Return what the documents of these items are made from, with the text of their card, "" where they have none;
     items that are gone are missing.
@@ -68,35 +54,31 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[Store
     return found
 
 
-class _Known(NamedTuple):
-    id: int
-    facts: Facts
-
-
 def save_documents(
     store: Store, item_id: int, project_id: int, documents: list[Document], *, is_full: bool = False
-) -> Written:
-    """Make the documents of one item these, and no others. Called inside a transaction.
+) -> tuple[int, int, int, int]:
+    """Make the documents of one item these, and no others; returns how many were made, changed, left as they are, and
+    removed. Called inside a transaction.
 
     `is_full` distrusts what lies in the index: the terms of a text may follow rules of an older program.
     """
     sql = f"SELECT id, representation, thread_key, {_FACTS} FROM documents WHERE item_id = ?"
-    known = {(row[1], row[2]): _Known(row[0], Facts(*row[3:])) for row in store.rows(sql, item_id)}
-    new, changed, touched, same = 0, 0, 0, 0
+    known = {(row[1], row[2]): (row[0], Facts(*row[3:])) for row in store.rows(sql, item_id)}
+    new, changed, unchanged = 0, 0, 0
     for document in documents:
         before = known.pop((document.representation, document.thread_key), None)
         if before is None:
             _insert(store, item_id, project_id, document)
             new += 1
-        elif before.facts == document.facts:
-            is_changed = is_full and _renew_text(store, before.id, document)
-            changed, same = changed + is_changed, same + (not is_changed)
+        elif before[1] == document.facts:
+            is_changed = is_full and _renew_text(store, before[0], document)
+            changed, unchanged = changed + is_changed, unchanged + (not is_changed)
         else:
-            is_changed = _update(store, before, project_id, document)
-            changed, touched = changed + is_changed, touched + (not is_changed)
-    gone = [one.id for one in known.values()]
+            _update(store, *before, project_id, document)
+            changed += 1
+    gone = [document_id for document_id, _ in known.values()]
     remove_documents(store, project_id, gone)
-    return Written(new, changed, touched, same, len(gone))
+    return new, changed, unchanged, len(gone)
 
 
 def _insert(store: Store, item_id: int, project_id: int, document: Document) -> None:
@@ -107,26 +89,24 @@ def _insert(store: Store, item_id: int, project_id: int, document: Document) -> 
     _queue_embedding(store, project_id, document_id)
 
 
-def _update(store: Store, before: _Known, project_id: int, document: Document) -> bool:
-    """Write what differs; returns whether the text did."""
+def _update(store: Store, document_id: int, before: Facts, project_id: int, document: Document) -> None:
+    """Write what differs."""
     facts = document.facts
-    store.run(_UPDATE, *facts, before.id)
+    store.run(_UPDATE, *facts, document_id)
     stale = {
         name
         for name, old, now in (
-            ("labels", before.facts.labels_hash, facts.labels_hash),
-            ("paths", before.facts.paths_hash, facts.paths_hash),
+            ("labels", before.labels_hash, facts.labels_hash),
+            ("paths", before.paths_hash, facts.paths_hash),
         )
         if old != now
     }
-    _save_lists(store, project_id, before.id, document, stale)
-    if before.facts.content_hash == facts.content_hash:
-        return False
-    drop_text(store, before.id)
-    _save_text(store, before.id, document)
-    drop_document_vectors(store, before.id)
-    _queue_embedding(store, project_id, before.id)
-    return True
+    _save_lists(store, project_id, document_id, document, stale)
+    if before.content_hash != facts.content_hash:
+        drop_text(store, document_id)
+        _save_text(store, document_id, document)
+        drop_document_vectors(store, document_id)
+        _queue_embedding(store, project_id, document_id)
 
 
 def _renew_text(store: Store, document_id: int, document: Document) -> bool:
@@ -184,10 +164,7 @@ def _queue_embedding(store: Store, project_id: int, document_id: int) -> None:
     queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)
 
 
-class StoredDocument(NamedTuple):
-    facts: Facts
-    labels: frozenset[str]
-    paths: frozenset[str]
+StoredDocument = tuple[Facts, frozenset[str], frozenset[str]]  # with its labels and paths
 
 
 def count_texts(store: Store) -> int:
@@ -216,8 +193,10 @@ def load_stored_documents(store: Store, item_ids: list[int]) -> dict[int, dict[t
     """
     found: dict[int, dict[tuple[str, str], StoredDocument]] = {}
     for item_id, document_id, representation, key, *facts in store.each(sql, ids):
-        found.setdefault(item_id, {})[representation, key] = StoredDocument(
-            Facts(*facts), frozenset(labels.get(document_id, ())), frozenset(paths.get(document_id, ()))
+        found.setdefault(item_id, {})[representation, key] = (
+            Facts(*facts),
+            frozenset(labels.get(document_id, ())),
+            frozenset(paths.get(document_id, ())),
         )
     return found
 
@@ -275,9 +254,10 @@ def _within(allowed: Allowed | None) -> str:
     return f"{written} AND o.id IN ({allowed.sql})" if allowed else written
 
 
-def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
+def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """Return document -> the item that it is of, and the key of the thread; "" of the item itself."""
     sql = f"SELECT id, item_id, thread_key FROM documents WHERE id {one_of()}"
-    return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, pack_list(document_ids))}
+    return {row[0]: row[1:] for row in store.rows(sql, pack_list(document_ids))}
 
 
 def next_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:

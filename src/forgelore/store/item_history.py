@@ -48,13 +48,6 @@ class _ItemRow(NamedTuple):
         return before == _NEVER or (self.updated_at is not None and self.updated_at < before)
 
 
-class _Marked(NamedTuple):
-    """What calls an item a duplicate: the first that has a time, and whether there is something without one."""
-
-    first_at: int | None
-    has_undated: int
-
-
 class _Said(NamedTuple):
     """The comments of an item before a time."""
 
@@ -100,7 +93,8 @@ def _load_said(store: Store, ids: str, before: int) -> dict[int, _Said]:
     return found
 
 
-def _load_marks(store: Store, ids: str) -> dict[int, _Marked]:
+def _load_marks(store: Store, ids: str) -> dict[int, tuple[int | None, int]]:
+    """Return what calls items duplicates: the first that has a time, and whether there is something without one."""
     sql = f"""
         SELECT l.item_id, min(CASE WHEN l.note_id NOTNULL OR l.source = 'text' THEN l.created_at END),
             max(l.note_id ISNULL AND l.source <> 'text')
@@ -108,7 +102,7 @@ def _load_marks(store: Store, ids: str) -> dict[int, _Marked]:
         WHERE l.item_id {one_of()} AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND {visible_link(store)}
         GROUP BY l.item_id
     """
-    return {item_id: _Marked(*rest) for item_id, *rest in store.rows(sql, ids)}
+    return {item_id: (first_at, undated) for item_id, first_at, undated in store.rows(sql, ids)}
 
 
 def _count_named(
@@ -148,11 +142,12 @@ def _with_comments(history: ItemHistory, row: _ItemRow, said: _Said, *, is_known
     )
 
 
-def _is_marked(row: _ItemRow, marked: _Marked | None, before: int, *, is_known: bool) -> bool | None:
+def _is_marked(row: _ItemRow, marked: tuple[int | None, int] | None, before: int, *, is_known: bool) -> bool | None:
     if row.state_reason == "duplicate" and _is_open(row, before) is False:
         return True
-    if marked and marked.first_at is not None and marked.first_at < before:
+    first_at, has_undated = marked or (None, 0)
+    if first_at is not None and first_at < before:
         return True
-    if marked and marked.has_undated:
+    if has_undated:
         return True if row.is_settled(before) else None
     return False if is_known else None

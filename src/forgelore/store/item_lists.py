@@ -379,6 +379,12 @@ def load_number(store: Store, item_id: int) -> int | None:
     return number
 
 
+def each_item(store: Store) -> Iterator[StoredItem]:
+    """Yield all items, as they are read, without their parts."""
+    sql = f"SELECT {ITEM_COLUMNS} FROM items i JOIN projects p ON p.id = i.project_id"
+    return (as_item(row) for row in store.each(sql))
+
+
 def load_item(store: Store, item_id: int) -> StoredItem:
     """Return an item, whoever asks. Raises NotFound."""
     found = load_items(store, [item_id]).get(item_id)

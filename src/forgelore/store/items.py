@@ -6,7 +6,7 @@ them. Whatever changes an item queues its document in the same transaction.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -118,12 +118,6 @@ class Saved(NamedTuple):
         return len(self.new) + len(self.changed)
 
 
-class _Known(NamedTuple):
-    id: int
-    row_hash: bytes
-    deleted_at: int | None
-
-
 def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bool = True) -> Saved:
     """Save a page of items. Called inside a transaction; the last of two rows with one key wins."""
     by_key = {item.key: item for item in items}
@@ -135,12 +129,12 @@ def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bo
         before = known.get(key)
         if before is None:
             fresh.append((item, digest))
-        elif before.row_hash != digest or before.deleted_at is not None:
-            stale.append((before.id, item, digest, before.row_hash))
+        elif before[1] != digest or before[2] is not None:
+            stale.append((before[0], item, digest, before[1]))
     new_ids = _write(store, project_id, fresh, stale, keep_raw=keep_raw)
     queue_documents(store, project_id, [*new_ids, *(item_id for item_id, *_ in stale)])
     new = [item.key for item, _ in fresh]
-    ids = {key: before.id for key, before in known.items()} | dict(zip(new, new_ids, strict=True))
+    ids = {key: before[0] for key, before in known.items()} | dict(zip(new, new_ids, strict=True))
     return Saved(ids, new, [item.key for _, item, _, _ in stale])
 
 
@@ -209,16 +203,17 @@ def item_values(item: Item) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _load_known(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, _Known]:
+def _load_known(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, tuple[int, bytes, int | None]]:
+    """Return (row id, hash of what it was made from, when it was found gone) of the items that are there."""
     sql = f"""
         SELECT number, id, row_hash, deleted_at
         FROM items
         WHERE project_id = ? AND kind = ? AND number {one_of()}
     """
     return {
-        ItemKey(kind, number): _Known(*rest)
+        ItemKey(kind, number): (item_id, digest, deleted_at)
         for kind, numbers in _by_kind(keys).items()
-        for number, *rest in store.rows(sql, project_id, kind, pack_list(numbers))
+        for number, item_id, digest, deleted_at in store.rows(sql, project_id, kind, pack_list(numbers))
     }
 
 
@@ -231,7 +226,7 @@ def _by_kind(keys: Iterable[ItemKey]) -> dict[Kind, list[int]]:
 
 def load_ids(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, int]:
     """Return the row ids of the items that are there."""
-    return {key: known.id for key, known in _load_known(store, project_id, keys).items()}
+    return {key: known[0] for key, known in _load_known(store, project_id, keys).items()}
 
 
 def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
@@ -309,32 +304,6 @@ def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Lin
         save_links(store, project_id, [LinkRow(item_id, key, None, now_ms, [moved_to])])
     queue_documents(store, project_id, [item_id])
     return 1
-
-
-class HashedItem(NamedTuple):
-    id: int
-    content_hash: str
-    kind: str
-    title: str
-    body: str | None
-
-
-def each_hashed_item(store: Store) -> Iterator[HashedItem]:
-    """Yield all items, as they are read."""
-    sql = """
-        SELECT id, content_hash, kind, title, body
-        FROM items
-    """
-    return (HashedItem._make(row) for row in store.each(sql))
-
-
-def load_hashed_items(store: Store, item_ids: Iterable[int]) -> list[HashedItem]:
-    sql = f"""
-        SELECT id, content_hash, kind, title, body
-        FROM items
-        WHERE id {one_of()}
-    """
-    return [HashedItem._make(row) for row in store.rows(sql, pack_list(item_ids))]
 
 
 def save_content_hash(store: Store, item_id: int, digest: str) -> None:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.records import DocumentPlace
 from forgelore.store.database import Store
 from forgelore.store.filters import Values, path_condition, said, visible
 from forgelore.store.sqlite.connection import each_of, one_of, pack_list
@@ -88,8 +87,8 @@ def list_touching_commits(store: Store, project_id: int, paths: tuple[str, ...],
     return [row[0] for row in store.rows(sql, project_id, *values, limit)]
 
 
-def list_threads_on(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[DocumentPlace]:
-    """Return the threads that are about a line of such a file, those of the newest items first."""
+def list_threads_on(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[tuple[int, str]]:
+    """Return (item, thread) of those that are about a line of such a file, those of the newest items first."""
     where, values = _match(paths, "coalesce(t.path, n.path)")
     sql = f"""
         SELECT t.item_id, t.key
@@ -101,7 +100,7 @@ def list_threads_on(store: Store, project_id: int, paths: tuple[str, ...], limit
         ORDER BY max(coalesce(i.updated_at, i.created_at, 0)) DESC, t.id DESC
         LIMIT ?
     """
-    return [DocumentPlace(*row) for row in store.rows(sql, project_id, *values, limit)]
+    return store.rows(sql, project_id, *values, limit)
 
 
 def list_closed_by(store: Store, item_ids: Iterable[int], limit: int) -> list[int]:

@@ -43,12 +43,6 @@ _PAYLOADS_OF_NOTES = """
 """
 
 
-class NotePayload(NamedTuple):
-    id: int
-    key: str
-    raw: bytes | None
-
-
 class ItemPayloads(NamedTuple):
     """What is stored of one item: payloads that are gone or damaged are None."""
 
@@ -57,12 +51,12 @@ class ItemPayloads(NamedTuple):
     item: bytes | None
     detail: bytes | None
     has_detail: bool  # whether there was one
-    threads: dict[str, list[NotePayload]]
+    threads: dict[str, list[tuple[int, str, bytes | None]]]  # of each thread its notes: row, key and payload
     is_gone: bool = False
 
     @property
     def is_complete(self) -> bool:
-        notes = all(note.raw is not None for thread in self.threads.values() for note in thread)
+        notes = all(raw is not None for thread in self.threads.values() for _, _, raw in thread)
         return self.item is not None and (self.detail is not None or not self.has_detail) and notes
 
 
@@ -78,9 +72,9 @@ def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads |
     row = store.row(_PAYLOADS_OF_ITEM, item_id, project_id)
     if row is None:
         return None
-    threads: dict[str, list[NotePayload]] = {}
+    threads: dict[str, list[tuple[int, str, bytes | None]]] = {}
     for note_id, key, digest, thread, codec, body in store.rows(_PAYLOADS_OF_NOTES, project_id, item_id):
-        threads.setdefault(thread, []).append(NotePayload(note_id, key, unpack_payload(digest, codec, body)))
+        threads.setdefault(thread, []).append((note_id, key, unpack_payload(digest, codec, body)))
     item, detail = unpack_payload(*row[2:5]), unpack_payload(*row[5:8])
     return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads, row[8] is not None)
 
@@ -102,7 +96,7 @@ def forget_lost_payloads(store: Store, project_id: int, item_ids: Iterable[int])
     for item_id in item_ids:
         found = load_payloads(store, project_id, item_id)
         threads = found.threads.values() if found else ()
-        lost = pack_list([note.id for notes in threads for note in notes if note.raw is None])
+        lost = pack_list([note_id for notes in threads for note_id, _, raw in notes if raw is None])
         within = f"{one_of()}"
         hashes = store.rows(f"SELECT row_hash FROM notes WHERE id {within}", lost)
         drop_payloads(store, project_id, [digest for (digest,) in hashes])

@@ -34,7 +34,6 @@ from forgelore.store.payloads import load_project_payload
 from forgelore.store.projects import StoredProject, restore_project
 from forgelore.store.replay import (
     ItemPayloads,
-    NotePayload,
     load_home,
     load_payloads,
     restore_item,
@@ -158,9 +157,9 @@ class _ItemReplay:
             thread = self._thread(key, payloads)
             notes = {note.key: note for note in thread.threads[0].notes} if thread else dict[str, Note]()
             states += thread.thread_states if thread and len(notes) == len(payloads) else []
-            for payload in payloads:
-                note = notes.get(payload.key)
-                is_changed |= restore_note(self._store, project_id, found, payload.id, note, self._targets)
+            for note_id, note_key, _ in payloads:
+                note = notes.get(note_key)
+                is_changed |= restore_note(self._store, project_id, found, note_id, note, self._targets)
         for state in [*states, *(page.thread_states if page else [])]:
             is_changed |= restore_thread_state(self._store, found.id, state)
         return is_changed
@@ -178,9 +177,9 @@ class _ItemReplay:
         reader, raw = self._reader, self._found.detail
         return self._attempt(lambda: reader.detail(raw, self._found.key, self._home)) if reader and raw else None
 
-    def _thread(self, key: str, payloads: list[NotePayload]) -> Page | None:
+    def _thread(self, key: str, payloads: list[tuple[int, str, bytes | None]]) -> Page | None:
         reader = self._reader
-        notes = [(payload.key, payload.raw) for payload in payloads if payload.raw is not None]
+        notes = [(note_key, raw) for _, note_key, raw in payloads if raw is not None]
         return self._attempt(lambda: reader.thread(notes, self._found.key, key, self._home)) if reader else None
 
     def _attempt(self, read: Callable[[], T]) -> T | None:

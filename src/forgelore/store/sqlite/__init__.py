@@ -86,7 +86,7 @@ with modules that give the same names; a test compares this list with what other
     schema           open_store, load_version,              the numbered migrations, and opening a file by them
                      newest_version
                      load_schema, expected_schema,          the tables a file has beside those it should have
-                     find_gaps, SchemaGap, SOURCES, DERIVED
+                     find_gaps, SOURCES, DERIVED
 
 Intent cards are documents of which both keep a list of their own (`Source`): no search in what people
 wrote finds one, and none of its counts and distances depends on them.

@@ -14,9 +14,9 @@ A packed vector restores to length 1 (`text/values`): one that does not was chan
 import json
 import random
 from collections import Counter
-from typing import NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
+from forgelore.records import HashedText
 from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
@@ -181,7 +181,7 @@ UNEMBEDDED = f"""
 
 
 _SAMPLE = """
-    SELECT d.id, t.title, t.text
+    SELECT d.id, d.content_hash, t.title, t.text
     FROM documents d
     JOIN document_texts t ON t.id = d.id
     WHERE d.id IN (
@@ -202,17 +202,7 @@ _CHUNKS_OF_SAMPLE = """
 """
 
 
-class StoredChunk(NamedTuple):
-    start: int
-    end: int
-    packed: PackedVector
-
-
-class SampledDocument(NamedTuple):
-    document_id: int
-    title: str
-    text: str
-    chunks: list[StoredChunk]
+SampledDocument = tuple[HashedText, list[tuple[int, int, PackedVector]]]  # with where its chunks begin and end
 
 
 def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
@@ -241,8 +231,8 @@ def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
 def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:
     """Return some documents that have vectors of this embedder and do not wait for new ones, chosen at random."""
     rows = store.rows(_SAMPLE, embedder_id, size)
-    chunks: dict[int, list[StoredChunk]] = {}
+    chunks: dict[int, list[tuple[int, int, PackedVector]]] = {}
     ids = json.dumps([row[0] for row in rows])
     for document_id, start, end, *packed in store.each(_CHUNKS_OF_SAMPLE, embedder_id, ids):
-        chunks.setdefault(document_id, []).append(StoredChunk(start, end, PackedVector(*packed)))
-    return [SampledDocument(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]
+        chunks.setdefault(document_id, []).append((start, end, PackedVector(*packed)))
+    return [(HashedText(*row), chunks[row[0]]) for row in rows]

@@ -310,13 +310,7 @@ class WordRow(NamedTuple):
     terms: str
 
 
-class ColumnWeights(NamedTuple):
-    """What a word is worth in each column."""
-
-    path: float
-    names: float
-    text: float
-    terms: float
+ColumnWeights = tuple[float, float, float, float]  # what a word is worth in each column but the first
 
 
 def add_code_words(store: Store, index: CodeWords, rows: Iterable[WordRow]) -> None:

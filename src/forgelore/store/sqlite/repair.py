@@ -359,21 +359,21 @@ def fill_gaps(store: Store) -> list[str]:
     sync or an import can bring back. Full text, of which nothing is filled here, is made again afterwards.
     """
     gaps, expected = find_gaps(store), expected_schema()
-    tables = [gap.name for gap in gaps if gap.type == "table" and gap.name not in SOURCES]
+    tables = [name for kind, name in gaps if kind == "table" and name not in SOURCES]
     emptied = [name for name in tables if name not in DERIVED]
     with _without_references(store), store.transaction():
-        for gap in gaps:
-            if gap.type == "trigger":
-                store.run(f"DROP TRIGGER IF EXISTS {_quoted_name(gap.name)}")
+        for kind, name in gaps:
+            if kind == "trigger":
+                store.run(f"DROP TRIGGER IF EXISTS {_quoted_name(name)}")
         for name in tables:
             if name not in (*REMADE, *CODE_REMADE):
                 store.run(f"DROP TABLE IF EXISTS {name}")
                 store.run(expected[name].sql)
         present = load_schema(store)
-        for gap in find_gaps(store):
-            if gap.type == "index" and expected[gap.name].table in present:
-                store.run(f"DROP INDEX IF EXISTS {gap.name}")
-                store.run(expected[gap.name].sql)
+        for kind, name in find_gaps(store):
+            if kind == "index" and expected[name].table in present:
+                store.run(f"DROP INDEX IF EXISTS {name}")
+                store.run(expected[name].sql)
         if not {*CODE_REMADE, *CODE_TABLES}.isdisjoint(tables):
             forget_all_code(store)
         _forget_rows_of(store, emptied)

@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import apsw
 
@@ -177,6 +177,10 @@ DERIVED = TABLES | {
 }  # fmt: skip
 
 
+GapType = Literal["table", "index", "trigger"]
+_GAP_TYPES = get_args(GapType)
+
+
 class SchemaEntry(NamedTuple):
     type: str
     name: str
@@ -185,24 +189,19 @@ class SchemaEntry(NamedTuple):
     columns: frozenset[str]  # of an ordinary table, with their types; empty for everything else
 
 
-class SchemaGap(NamedTuple):
-    """Something that is missing or altered; or, as a trigger, too much: this program makes none."""
-
-    type: Literal["table", "index", "trigger"]
-    name: str
-
-
-def find_gaps(store: Store) -> list[SchemaGap]:
-    """Return what the file lacks, tables first. What somebody added beside our tables is no gap, unless it acts."""
+def find_gaps(store: Store) -> list[tuple[GapType, str]]:
+    """Return (type, name) of what the file lacks or has in another form, tables first; and of its triggers: this
+    program makes none. What somebody added beside our tables is no gap, unless it acts.
+    """
     found = load_schema(store)
-    gaps: dict[SchemaGap, None] = {}
+    gaps: dict[tuple[GapType, str], None] = {}
     for name, entry in expected_schema().items():
         if not _matches(entry, found.get(name)):
-            gaps[SchemaGap("index" if entry.type == "index" else "table", find_owner(name))] = None
+            gaps["index" if entry.type == "index" else "table", find_owner(name)] = None
     for entry in found.values():
         if entry.type == "trigger":
-            gaps[SchemaGap("trigger", entry.name)] = None
-    return sorted(gaps, key=lambda gap: ("table", "index", "trigger").index(gap.type))
+            gaps["trigger", entry.name] = None
+    return sorted(gaps, key=lambda gap: _GAP_TYPES.index(gap[0]))
 
 
 def _matches(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
