@@ -30,10 +30,10 @@ BOT, INDEX, BRANCH = (
     "forgelore.triage.index",
     "forgelore.forges.branch:StateBranch",
 )
-PULL, UNPACK, POST, PACK, PUSH = "pull", "unpack", "post", "pack", "push"
+PULL, UNPACK, POST, PACK, PUSH = "pull", "join its parts", "post", "split into parts", "push"
 STEPS = {  # where it is called, and as what -> how it is called here, in the order of a run
     (BRANCH, "pull"): PULL,
-    (INDEX, "unpack"): UNPACK,
+    (INDEX, "read_index"): UNPACK,
     (BOT, "fetch_current"): "fetch the item",
     (BOT, "save_fetched"): "index and embed it",
     (BOT, "cover"): "read what changed",
@@ -42,7 +42,7 @@ STEPS = {  # where it is called, and as what -> how it is called here, in the or
     (BOT, "learn_more"): "learn more, after the comment",
     (BOT, "triage_item"): "rank and decide",
     (BOT, "post_report"): POST,
-    (INDEX, "pack"): PACK,
+    (INDEX, "split"): PACK,
     (BRANCH, "push"): PUSH,
 }
 START, END = "start Python, import, ask for the project", "close"
@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
         installed = install(folder)
         with stage(folder / "some", items) as there:
             runs, steps = run_all(Runner(there, folder), installed)
-            packed, about = there.ask("branch")["index.db.z"], there.about
+            packed, about = there.ask("branch"), there.about
         size = measure_everything(folder) if about["is_corpus"] else None
     parts = [
         reached(runs, steps, packed / 1e6, items, size), INVENTED if size is None else "",
@@ -162,7 +162,7 @@ def measure_everything(folder: pathlib.Path) -> tuple[int, int]:
     """Return (items, bytes packed) of the index that a first run makes of the whole corpus."""
     with stage(folder / "all", EVERYTHING) as there:
         Runner(there, folder).run(there.ask("issue"))
-        return there.about["items"] + 1, there.ask("branch")["index.db.z"]
+        return there.about["items"] + 1, there.ask("branch")
 
 
 def install(folder: pathlib.Path) -> Installed | str:
@@ -201,7 +201,7 @@ def reached(runs: dict, steps: list[dict], packed_mb: float, items: int, size: t
         ("process start to comment, s", statistics.median(one[POST]["ended_s"] for one in steps), 5),
         ("the same, to the end of the process, s", statistics.median(one.cost.wall_s for one in issues), None),
         ("memory, MB", max(one.cost.peak_mb for one in issues), 350),
-        ("pull, unpack, pack and push the index, s", statistics.median(travel), 2),
+        ("pull, join, split and push the index, s", statistics.median(travel), 2),
         (f"index of {items:,} items on the branch, MB", packed_mb, 60),
     ]
     if size is not None:

@@ -7,7 +7,7 @@ standard input, a line each, until that ends:
     issue       files the next issue that was held back; answers with its event
     change      the same with a change
     said 12     what the bot has written below an item
-    branch      {"index.db.z": bytes, …} of what lies on the branch
+    branch      how many bytes lie on the branch
 """
 
 import collections
@@ -94,8 +94,8 @@ class Stage:
         if word == "said":
             return [note.body for note in self.project.items[int(more[0])].comments if note.author == BOT]
         if word == "branch":
-            rows = self._git.git(f"{PATH}.git", "ls-tree", "-l", BRANCH).splitlines()
-            return {row.split("\t")[1]: int(row.split()[3]) for row in rows}
+            rows = self._git.git(f"{PATH}.git", "ls-tree", "-r", "-l", BRANCH).splitlines()
+            return sum(int(row.split()[3]) for row in rows)
         return self._file(word)
 
     def _file(self, kind: str) -> dict:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -321,9 +321,9 @@ class App:
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
         return ADAPTERS[name.forge].payloads() if name.forge in ADAPTERS else None
 
-    def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
-        """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
-        the file it is known by.
+    def index_branch(self, name: ProjectName, branch: str, *, folder: str, marks: Collection[str]) -> "IndexBranch":
+        """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `marks`
+        are the files it is known by.
         """
         from forgelore.config import find_token, token_advice
         from forgelore.forges.branch import StateBranch
@@ -333,7 +333,7 @@ class App:
         environ = {**self.environ, **({"GIT_SSL_CAINFO": self.config.ca_file} if self.config.ca_file else {})}
         url = f"{self._git_root(name)}/{name.path}.git"
         return StateBranch(
-            url, branch, token=token or None, folder=folder, environ=environ, profile=PROFILES[name.forge], mark=mark,
+            url, branch, token=token or None, folder=folder, environ=environ, profile=PROFILES[name.forge], marks=marks,
             token_advice=advice,
         )  # fmt: skip
 

@@ -3,13 +3,12 @@
 import json
 import pathlib
 import re
-import subprocess
 
 import pytest
 
 from action.hub import GitHubHub
 from action.runner import Machine, save
-from forgelore.store.packing import unpack
+from triage.conftest import unpack_branch
 
 MARKER = "<!-- forgelore:triage:v1 -->"
 LOGIN = (
@@ -57,7 +56,7 @@ def test_the_story_of_a_project(hub):
         assert hub.result.warnings == []
         assert hub.comments(number) == []
         assert hub.result.outputs == {"matched": "false", "duplicate-of": "", "report": ""}
-    assert "index.db.z" in hub.index_files()
+    assert "index.head" in hub.index_files()
 
     repeated = hub.open_issue(*AGAIN)
     [comment] = hub.comments(repeated)
@@ -99,14 +98,7 @@ def test_what_happened_before_the_workflow_came_is_known_after_one_run(hub):
 
 def test_no_token_gets_into_the_index(hub, tmp_path):
     hub.open_issue(*LOGIN)
-    commit = hub.index_commit()
-    packed = subprocess.run(
-        ["git", "-C", str(hub.git.root / "acme/web.git"), "cat-file", "blob", f"{commit}:index.db.z"],
-        capture_output=True, check=True,
-    ).stdout  # fmt: skip
-    (tmp_path / "packed").write_bytes(packed)
-    unpack(str(tmp_path / "packed"), str(tmp_path / "index"))
-    content = (tmp_path / "index").read_bytes()
+    content = unpack_branch(hub.git, "acme/web.git", tmp_path).read_bytes()
     assert b"AuthTimeoutError" in content
     assert hub.tokens[0].encode() not in content
     assert hub.tokens[0] not in hub.result.log + hub.result.summary
@@ -138,7 +130,7 @@ def test_the_daily_run_pushes_the_index_and_posts_nothing(hub):
     hub.deliver("schedule", {"schedule": "17 4 * * *"})
     assert not hub.result.is_failed, hub.result.log
     assert hub.comments(2) == []
-    assert "index.db.z" in hub.index_files()
+    assert "index.head" in hub.index_files()
 
 
 RULE = "remote: error: GH013: Repository rule violations found for refs/heads/triage-index."
@@ -173,7 +165,7 @@ def test_an_index_that_cannot_be_pushed_is_read_from_the_cache_and_not_from_the_
     (hub.git.root / "acme/web.git" / "hooks" / "pre-receive").unlink()
     hub.open_issue(*EXPORT)
     assert not hub.result.is_failed, hub.result.log
-    assert "index.db.z" in hub.index_files()
+    assert "index.head" in hub.index_files()
     assert "Keep the index for the next run" not in hub.result.ran
     since = len(hub.github.requests)
     hub.open_issue(*DARK)  # the branch is newer than what the cache still holds
@@ -213,7 +205,7 @@ def test_a_comment_that_cannot_be_posted_leaves_the_index_and_a_warning(hub):
     repeated = hub.open_issue(*AGAIN)
     assert not hub.result.is_failed
     assert hub.comments(repeated) == []
-    assert "index.db.z" in hub.index_files()
+    assert "index.head" in hub.index_files()
     assert hub.result.warnings
 
 
@@ -294,4 +286,4 @@ def test_the_sample_deliveries_of_github_are_handled(tmp_path, installed, shared
             hub.deliver(event, payload)
             assert not hub.result.is_failed, f"{name}\n{hub.result.log}"
             assert hub.result.warnings == [], name
-        assert "index.db.z" in hub.index_files()
+        assert "index.head" in hub.index_files()

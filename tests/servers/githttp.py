@@ -58,6 +58,7 @@ class GitServer:
         self.hang_up_after_push = False  # the push happens, the answer is lost
         self.stall: threading.Event | None = None  # requests wait for it
         self.pushes = 0
+        self.received = 0  # bytes of pushes
         self.lock = threading.Lock()
         self._httpd: http.server.ThreadingHTTPServer | None = None
 
@@ -178,6 +179,7 @@ def _handler_for(server: GitServer):
                 env=self.environ(path),
             ) as backend:
                 for block in self.blocks():
+                    server.received += len(block) * is_push
                     with contextlib.suppress(BrokenPipeError):
                         backend.stdin.write(block)
                 with contextlib.suppress(BrokenPipeError):

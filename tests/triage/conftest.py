@@ -11,8 +11,10 @@ import apsw
 import pytest
 
 from cli.conftest import cli  # noqa: F401 - a fixture
-from forgelore.store.packing import pack, unpack
+from forgelore.forges.branch import StateBranch
+from forgelore.store.packing import pack, split
 from forgelore.surfaces.cli.main import main
+from forgelore.triage.index import read_index
 from servers.githttp import GitServer
 from servers.github import Token
 
@@ -26,6 +28,18 @@ def let_everybody_write(project):
     for name in ("add_issue", "add_change"):
         add = getattr(project, name)
         setattr(project, name, lambda *given, add=add, **more: add(*given, **{"author": f"user{next(people)}", **more}))
+
+
+def open_branch(git, path, folder):
+    url = f"file://{git.root / path}"
+    return StateBranch(url, BRANCH, token=None, folder=str(folder / "looked"), environ=os.environ)
+
+
+def unpack_branch(git, path, folder):
+    """The store that lies on the branch."""
+    pulled = open_branch(git, path, folder).pull()
+    read_index(pulled.files, pulled, str(folder / "looked.db"))
+    return folder / "looked.db"
 
 
 class BotLab:
@@ -119,10 +133,7 @@ class BotLab:
         self.git.git("acme/web.git", "update-ref", f"refs/heads/{BRANCH}", commit)
 
     def _unpacked(self):
-        packed, path = self.tmp_path / "looked.z", self.tmp_path / "looked.db"
-        packed.write_bytes(self.file("index.db.z"))
-        unpack(str(packed), str(path))
-        return path
+        return unpack_branch(self.git, "acme/web.git", self.tmp_path)
 
     def index(self, sql):
         """Rows of the index that lies on the branch."""
@@ -136,13 +147,27 @@ class BotLab:
         return self._unpacked().read_bytes()
 
     def rewrite_index(self, sql):
-        path, packed = self._unpacked(), self.tmp_path / "rewritten.z"
+        path = self._unpacked()
         connection = apsw.Connection(str(path))
         connection.execute(sql)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
-        pack(str(path), str(packed))
-        self.spoil("index.db.z", packed.read_bytes())
+        store = split(str(path), str(self.tmp_path / "rewritten"))
+        self.push({"index.head": store.head}, store.parts)
+
+    def push(self, files, parts=()):
+        """Put an index on the branch as a bot would, beside the record that is there."""
+        for name, data in {"health.json": self.file("health.json"), **files}.items():
+            (self.tmp_path / f"pushed-{name}").write_bytes(data)
+        paths = {name: str(self.tmp_path / f"pushed-{name}") for name in ("health.json", *files)}
+        state = open_branch(self.git, "acme/web.git", self.tmp_path)
+        state.push(paths, expected=state.pull().commit, message="Rewrite", parts=parts)
+
+    def pack_as_one_file(self):
+        """Make the branch one that an older version left."""
+        packed = self.tmp_path / "old.z"
+        pack(str(self._unpacked()), str(packed))
+        self.push({"index.db.z": packed.read_bytes()})
 
     def run_side_by_side(self, events):
         """Handle events in processes of their own, at the same time; returns (exit code, output) of each."""

@@ -18,12 +18,12 @@ from test_bot import AGAIN, CRASH, THEME
 from test_bot_gitlab import GitLabBot
 
 from engine_tables import VECTORS, WORD_COUNTS
-from forgelore.store.packing import unpack
 from forgelore.surfaces.cli.main import main
 from servers.githttp import GitServer
 from servers.github import Token as GitHubToken
 from servers.gitlab import Token as GitLabToken
 from support import GITLAB_TOKEN
+from triage.conftest import unpack_branch
 
 BRANCH = "triage-index"
 VISIBILITIES = ("public", "internal", "private")
@@ -46,9 +46,7 @@ class Looked:
 
     def __init__(self, git, path, folder):
         self.git, self.path = git, path
-        packed, plain = folder / "looked.z", folder / "looked.db"
-        packed.write_bytes(self.blob("index.db.z"))
-        unpack(str(packed), str(plain))
+        plain = unpack_branch(git, path, folder)
         self.bytes = plain.read_bytes()
         self.rows = self._rows(str(plain))
 

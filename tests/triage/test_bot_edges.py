@@ -71,9 +71,9 @@ def test_a_disk_that_is_full_does_not_cost_the_index(bot, monkeypatch):
 
 def test_an_index_that_a_newer_program_packed_is_left_alone(bot):
     bot.opened(*CRASH)
-    data = bytearray(bot.file("index.db.z"))
-    data[9] = 2
-    bot.spoil("index.db.z", bytes(data))
+    data = bytearray(bot.file("index.head"))
+    data[9] = 3
+    bot.spoil("index.head", bytes(data))
     before = bot.branch()
     bot.is_red = True
     bot.opened(*THEME)
@@ -184,17 +184,17 @@ def test_a_race_with_the_deletion_of_an_item_does_not_bring_it_back(bot, monkeyp
     payload, gone = bot.payload(number, "opened"), bot.payload(number, "deleted")
     from forgelore.triage import index as bot_index
 
-    pack, raced = bot_index.pack, []
+    split, raced = bot_index.split, []
 
-    def packing(path_in, path_out, **how):
+    def splitting(path_in, folder, **how):
         if not raced:
             raced.append(True)
             bot.project.delete(number)
             ((code, output),) = bot.run_side_by_side([("issues", gone)])
             assert code == 0, output
-        pack(path_in, path_out, **how)
+        return split(path_in, folder, **how)
 
-    monkeypatch.setattr(bot_index, "pack", packing)
+    monkeypatch.setattr(bot_index, "split", splitting)
     bot.run("issues", payload)
     assert bot.data["is_pushed"]
     assert {n for (n,) in bot.index("SELECT number FROM items")} == {1}

@@ -66,7 +66,7 @@ def test_a_ruleset_that_forbids_the_push_names_the_setting_and_the_comment_is_po
 
 def test_a_damaged_index_is_built_anew_and_no_copy_is_left(bot):
     first = bot.opened(*CRASH)
-    bot.spoil("index.db.z", b"not an index")
+    bot.spoil("index.head", b"not an index")
     again = bot.opened(*AGAIN)
     assert f"issue {first}" in bot.said(again)[0]
     assert bot.git.git("acme/web.git", "branch", "--format=%(refname:short)").split() == ["triage-index"]

@@ -58,7 +58,7 @@ class Forge:
             token=token,
             folder=str(self.folder),
             environ=os.environ if environ is None else environ,
-            mark="index.db",
+            marks=("index.db",),
             sleep=self.sleeps.append,
             **more,
         )
@@ -170,6 +170,80 @@ def test_a_repository_in_a_folder_works_too(forge, tmp_path):
     url = f"file://{tmp_path}/served/{REPO}"
     commit = forge.put("one", url=url, token=None)
     assert forge.branch(url=url, token=None).pull().commit == commit
+
+
+# A file in parts.
+
+
+def part_files(forge, count, start=0):
+    return [forge.file(os.urandom(20_000), f"part{at}") for at in range(start, start + count)]
+
+
+def read_parts(pulled):
+    return list(pulled.each_part())
+
+
+def test_parts_are_pulled_in_their_order(forge):
+    paths = part_files(forge, 300)  # more than a folder holds
+    forge.branch().push({"index.db": forge.file("x")}, expected=None, message="parts", parts=paths)
+    pulled = forge.branch().pull()
+    assert read_parts(pulled) == [pathlib.Path(path).read_bytes() for path in paths]
+    assert content(pulled) == {"index.db": b"x"}
+
+
+def test_only_parts_that_changed_travel(forge):
+    """The commit has no parent, and still git does not send what the server has."""
+    paths = part_files(forge, 200)
+    commit = forge.branch().push({"index.db": forge.file("x")}, expected=None, message="parts", parts=paths)
+    state = forge.branch()
+    before = read_parts(state.pull())
+    forge.server.received = 0
+    new = part_files(forge, 2, start=200)
+    parts = [*[None] * 70, new[0], *[None] * 129, new[1]]
+    state.push({"index.db": forge.file("y")}, expected=commit, message="two parts", parts=parts)
+    assert forge.server.received < 4 * 20_000
+    after = read_parts(forge.branch().pull())
+    assert [at for at in range(200) if before[at] != after[at]] == [70]
+    assert (after[70], len(after)) == (pathlib.Path(new[0]).read_bytes(), 201)
+    assert forge.git("rev-list", "--count", BRANCH) == "1"
+
+
+def test_fewer_parts_leave_none_of_the_old_behind(forge):
+    commit = forge.branch().push(
+        {"index.db": forge.file("x")}, expected=None, message="five", parts=part_files(forge, 5)
+    )
+    state = forge.branch()
+    before = read_parts(state.pull())
+    state.push({"index.db": forge.file("x")}, expected=commit, message="two", parts=[None, None])
+    assert read_parts(forge.branch().pull()) == before[:2]
+
+
+def test_a_refused_push_of_parts_can_be_repeated(forge):
+    commit = forge.branch().push(
+        {"index.db": forge.file("x")}, expected=None, message="five", parts=part_files(forge, 5)
+    )
+    state = forge.branch()
+    before = read_parts(state.pull())
+    (new,) = part_files(forge, 1, start=9)
+    changed = {"files": {"index.db": forge.file("x")}, "expected": commit, "parts": [None, new, None, None, None]}
+    forge.server.bad_answers, forge.server.status = 9, 503
+    with pytest.raises(ForgeError):
+        state.push(message="refused", **changed)
+    forge.server.status = None
+    assert read_parts(forge.branch().pull()) == before
+    state.push(message="again", **changed)
+    after = read_parts(forge.branch().pull())
+    assert [at for at in range(5) if before[at] != after[at]] == [1]
+
+
+def test_a_part_that_no_program_of_ours_wrote_is_not_read(forge):
+    blob = forge.git("hash-object", "-w", "--stdin", feed="x" * 200_000)
+    inner = forge.git("mktree", feed=f"100644 blob {blob}\t00\n")
+    parts = forge.git("mktree", feed=f"040000 tree {inner}\t00\n")
+    tree = forge.git("mktree", feed=f"100644 blob {blob}\tindex.db\n040000 tree {parts}\tparts\n")
+    forge.git("update-ref", f"refs/heads/{BRANCH}", forge.git("commit-tree", tree, "-m", "large"))
+    with pytest.raises(StateRefused):
+        forge.branch().pull()
 
 
 # Two runners.
@@ -322,6 +396,7 @@ def tree_of(forge, *rows):
     "row",
     [
         "040000 tree {tree}\tsrc",
+        "040000 tree {tree}\tparts",
         "120000 blob {blob}\tlink",
         "160000 commit 1111111111111111111111111111111111111111\tmodule",
         "100644 blob {blob}\t-rf",

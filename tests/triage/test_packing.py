@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from forgelore.errors import NewerStore, StoreError
 from forgelore.store import packing
-from forgelore.store.packing import DamagedPack, pack, unpack
+from forgelore.store.packing import DamagedPack, join, pack, split, unpack
 
 SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -118,8 +118,8 @@ def test_what_is_not_a_packed_file_is_called_so(tmp_path):
 
 
 def test_a_newer_version_is_no_damage(tmp_path):
-    (tmp_path / "newer").write_bytes(head(1, version=2) + segment(b"x"))
-    with pytest.raises(NewerStore, match="format 2"):
+    (tmp_path / "newer").write_bytes(head(1, version=3) + segment(b"x"))
+    with pytest.raises(NewerStore, match="format 3"):
         unpack(str(tmp_path / "newer"), str(tmp_path / "out"))
 
 
@@ -153,17 +153,58 @@ def test_a_file_that_is_not_there_leaves_nothing_behind(tmp_path):
     assert not list(pathlib.Path(tmp_path).glob("out*"))
 
 
-def test_what_was_packed_before_is_copied_and_the_rest_is_new(tmp_path):
-    """A store grows by an item: most of its pieces are as they were."""
-    pieces = [os.urandom(packing.SEGMENT) for _ in range(20)]
-    first, second = tmp_path / "first.db", tmp_path / "second.db"
-    first.write_bytes(b"".join(pieces))
-    packing.pack(str(first), str(tmp_path / "first.z"))
-    known = packing.unpack(str(tmp_path / "first.z"), str(tmp_path / "again.db"))
-    pieces[7] = os.urandom(packing.SEGMENT)
-    second.write_bytes(b"".join([*pieces, b"more"]))
-    packing.pack(str(second), str(tmp_path / "second.z"), before=known)
-    packing.pack(str(second), str(tmp_path / "anew.z"))
-    assert (tmp_path / "second.z").read_bytes() == (tmp_path / "anew.z").read_bytes()
-    packing.unpack(str(tmp_path / "second.z"), str(tmp_path / "out.db"))
-    assert (tmp_path / "out.db").read_bytes() == second.read_bytes()
+def parts_of(store, known=()):
+    """The parts that `split` wrote, those that were known from there."""
+    return [pathlib.Path(path).read_bytes() if path else known[at] for at, path in enumerate(store.parts)]
+
+
+@SLOW
+@given(data=st.binary(max_size=70_000) | st.integers(0, 200_000).map(lambda size: b"ab" * size))
+def test_what_was_split_comes_back(tmp_path, data):
+    (tmp_path / "a").write_bytes(data)
+    store = split(str(tmp_path / "a"), str(tmp_path / "parts"))
+    join(store.head, parts_of(store), str(tmp_path / "c"))
+    assert (tmp_path / "c").read_bytes() == data
+
+
+@pytest.fixture
+def store(plain, tmp_path):
+    found = split(str(plain), str(tmp_path / "parts"))
+    return found.head, parts_of(found)
+
+
+def test_only_parts_that_changed_are_written_again(plain, store, tmp_path):
+    head, parts = store
+    known = join(head, parts, str(tmp_path / "here.db"))
+    data = bytearray(plain.read_bytes())
+    data[3 * packing.SEGMENT + 5] ^= 1
+    (tmp_path / "here.db").write_bytes(bytes(data) + b"one more row" * 2_000)
+    again = split(str(tmp_path / "here.db"), str(tmp_path / "again"), known=known)
+    assert [at for at, path in enumerate(again.parts) if path] == [3, *range(len(parts) - 1, len(again.parts))]
+    join(again.head, parts_of(again, parts), str(tmp_path / "out.db"))
+    assert (tmp_path / "out.db").read_bytes() == (tmp_path / "here.db").read_bytes()
+
+
+@pytest.mark.parametrize("spoil", ["missing", "swapped", "flipped", "cut", "bomb", "of another store"])
+def test_parts_that_do_not_belong_together_are_refused(store, tmp_path, spoil):
+    head, parts = store
+    if spoil == "missing":
+        parts.pop()
+    elif spoil == "swapped":
+        parts[0], parts[1] = parts[1], parts[0]
+    elif spoil == "flipped":
+        parts[2] = parts[2][:50] + bytes([parts[2][50] ^ 1]) + parts[2][51:]
+    elif spoil == "cut":
+        parts[2] = parts[2][:-9]
+    elif spoil == "bomb":
+        parts[2] = zlib.compress(bytes(10_000_000))
+    else:
+        parts[2] = zlib.compress(os.urandom(packing.SEGMENT))
+    with pytest.raises(DamagedPack):
+        join(head, parts, str(tmp_path / "out"))
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_the_head_of_parts_is_no_packed_file(store, tmp_path):
+    (tmp_path / "head").write_bytes(store[0])
+    assert "unknown format" in refused(tmp_path / "head", tmp_path)

@@ -16,7 +16,7 @@ from forgelore.store.sqlite.schema import open_store
 from forgelore.store.triage import forget_for_good
 from forgelore.triage.bot import MAX_BYTES, BotResult, BotSetup, build_judgement, parse_judgement
 from forgelore.triage.events import Event, Inputs
-from forgelore.triage.index import INDEX_FILE, run_bot
+from forgelore.triage.index import INDEX_FILES, run_bot
 from forgelore.triage.intake import open_project
 from forgelore.triage.item import Judgement, TriageContext
 from forgelore.words import ProjectName
@@ -59,7 +59,7 @@ def handle_event(
 def _make_bot(app: App, forge: Forge, project: Project, inputs: Inputs, places: BotPlaces) -> BotSetup:
     started = app.clock()
     git = os.path.join(places.scratch, "git")
-    branch = app.index_branch(project.name, inputs.index_branch, folder=git, mark=INDEX_FILE)
+    branch = app.index_branch(project.name, inputs.index_branch, folder=git, marks=INDEX_FILES)
     return BotSetup(
         forge, project, branch, places.scratch, places.kept,
         open_context=lambda path: _open_context(app, forge, project, inputs, path),

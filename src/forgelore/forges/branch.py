@@ -2,8 +2,11 @@
 
 Every push replaces the branch with a new parentless commit, on the condition that the branch is still the one that was
 pulled; who comes second gets StateMoved and starts again from what the first one wrote. Git plumbing in a scratch
-repository: nothing is checked out, and no hook or filter runs. A branch that holds folders, links or many files, or
-that somebody else committed to and that lacks the file it is known by, is never replaced.
+repository: nothing is checked out, and no hook or filter runs. A branch that holds other folders, links or many files,
+or that somebody else committed to and that lacks the file it is known by, is never replaced.
+
+What is too large for one file lies in many small ones, `parts/00/00` to `parts/ff/ff`. The server has most of them
+already: git sends what the pulled commit lacks, and a push of a changed part among 16,000 is that part and a list.
 
 git has one exit status for everything, so its words are read: its own (in English, LC_ALL=C) and those of the forge
 (`remote:` lines). Both are untrusted: control characters and secrets are taken out before any of it is shown.
@@ -14,7 +17,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from forgelore.errors import (
@@ -33,7 +36,7 @@ from forgelore.profiles import DEFAULT, ForgeProfile
 from forgelore.text.fence import printable
 from forgelore.text.values import is_branch_name
 
-# There is no setting that makes it smaller: 100 MB are some 45,000 items.
+# There is no setting that makes it smaller: 2 GB unpacked are some 300,000 items.
 TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"
 MAX_SHOWN = 300  # characters of somebody's words in a message
 _MAX_READ = 20_000
@@ -169,32 +172,48 @@ def _shown(text: str) -> str:
 MAX_FILE = (
     100 << 20
 )  # GitHub refuses larger ones: https://docs.github.com/repositories/working-with-files/managing-large-files
-MAX_FILES = 16
+MAX_FILES = 16  # beside the parts
+MAX_PART, MAX_PARTS = 1 << 17, 1 << 16
 SKIP_CI = "[skip ci]"
 PAUSES_S = (0.5, 2.0)  # between tries
 
+_PART = re.compile(r"parts/([0-9a-f]{2})/([0-9a-f]{2})\Z")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.\-]{0,99}\Z", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _PULLED = "refs/pulled/state"
 
 
 class Pulled(NamedTuple):
+    """What lies on the branch. `parts` are read one after the other from one file."""
+
     commit: str
     files: dict[str, str]  # name on the branch -> path in the folder
+    parts: tuple[int, ...] = ()  # the size of each
+    parts_path: str = ""
+
+    def each_part(self) -> Iterator[bytes]:
+        if not self.parts:
+            return
+        with open(self.parts_path, "rb") as file:
+            for size in self.parts:
+                file.readline()
+                yield file.read(size)
+                file.read(1)
 
 
 class StateBranch:
     """One branch of one repository.
 
-    `mark` is a file that only such a branch has; `profile` says which user the forge wants before the token.
+    `marks` are files that only such a branch has; `profile` says which user the forge wants before the token.
     """
 
     def __init__(
         self, url: str, branch: str, *, token: str | None, folder: str, environ: Mapping[str, str],
-        mark: str | None = None, timeout_s: float = 120, profile: ForgeProfile = DEFAULT, token_advice: str = "",
+        marks: Collection[str] = (), timeout_s: float = 300, profile: ForgeProfile = DEFAULT, token_advice: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:  # fmt: skip
-        self._mark = mark
+        self._marks = frozenset(marks)
+        self._parts: list[str] = []  # blobs of what was pulled last
         self._address = parse_address(url)
         if token and not (token.isascii() and token.isprintable()):  # a line break would be another header
             raise ConfigError(f"the token for {self._address.host} contains invalid characters", hint="copy it again")
@@ -213,24 +232,32 @@ class StateBranch:
             return None
         self._check(done)
         commit = self._ask("rev-parse", "--verify", _PULLED).strip()
-        blobs = self._list_blobs(commit)
+        blobs, parts = self._list_blobs(commit)
         self._check_owner(commit, blobs)
         place = os.path.join(self._folder, commit)
         os.makedirs(place, exist_ok=True)
         files = {name: os.path.join(place, name) for name in blobs}
         for name, blob in blobs.items():
             self._ask("cat-file", "blob", blob, into=files[name])
-        return Pulled(commit, files)
+        self._parts = [blob for blob, _ in parts]
+        path = os.path.join(place, "all-parts")
+        if parts:
+            feed = "".join(f"{blob}\n" for blob in self._parts)
+            self._ask("cat-file", "--batch=%(objectsize)", "--buffer", feed=feed, into=path)
+        return Pulled(commit, files, tuple(size for _, size in parts), path)
 
-    def push(self, files: Mapping[str, str], *, expected: str | None, message: str) -> str:
-        """Replace the branch with one commit of these files and return it.
+    def push(
+        self, files: Mapping[str, str], *, expected: str | None, message: str, parts: Sequence[str | None] = ()
+    ) -> str:
+        """Replace the branch with one commit of these files and return it. `parts`: a path for each that is new, None
+        for one that is as it was pulled.
 
         `expected` is the commit that was pulled, None when there was no branch; StateMoved when it is another by now.
         """
-        check_files(files)
+        check_files(files, len(parts))
         old = checked_commit(expected) if expected else ""
         ref = f"refs/heads/{self.name}"
-        commit = self._commit(files, message)
+        commit = self._commit(files, parts, message)
         self._check(self._send(f"{commit}:{ref}", f"--force-with-lease={ref}:{old}"))
         return commit
 
@@ -265,7 +292,8 @@ class StateBranch:
         return self._talk("fetch", *words, self._address.url, refspec)
 
     def _send(self, refspec: str, *options: str) -> GitResult:
-        return self._talk("push", "--porcelain", "--no-verify", "--no-thin", *options, self._address.url, refspec)
+        # --thin: what the server has is not sent again, though this commit has no parent.
+        return self._talk("push", "--porcelain", "--no-verify", "--thin", *options, self._address.url, refspec)
 
     def _talk(self, *words: str) -> GitResult:
         """Run git, again after a failure that may pass. A push that arrived is up to date then: no answer is missed."""
@@ -289,23 +317,32 @@ class StateBranch:
     def _check_owner(self, commit: str, names: Collection[str]) -> None:
         """Raise StateRefused for a branch that nobody made for this: a slip in the settings must not replace it."""
         if f"\ncommitter {AUTHOR} <{ADDRESS}> " not in self._ask("cat-file", "commit", commit) and (
-            self._mark is None or self._mark not in names
+            self._marks.isdisjoint(names)
         ):
             raise self._not_ours()
 
-    def _list_blobs(self, commit: str) -> dict[str, str]:
-        """Return name -> blob of what was pulled; raises StateRefused for a branch that is not one of ours."""
-        rows = self._ask("ls-tree", "-z", "-l", commit).split("\0")[:-1]
-        blobs = {}
+    def _list_blobs(self, commit: str) -> tuple[dict[str, str], list[tuple[str, int]]]:
+        """Return name -> blob of what was pulled, and its parts; raises StateRefused for a branch that is not ours."""
+        rows = self._ask("ls-tree", "-r", "-z", "-l", commit).split("\0")[:-1]
+        blobs: dict[str, str] = {}
+        parts: list[tuple[str, int]] = []
         for row in rows:
             about, _, name = row.partition("\t")
             mode, _, blob, size = about.split()
-            if mode not in ("100644", "100755") or not _NAME.match(name) or int(size) > MAX_FILE:
+            is_part = _PART.match(name)
+            if (
+                mode not in ("100644", "100755")
+                or not (is_part or _NAME.match(name))
+                or int(size) > (MAX_PART if is_part else MAX_FILE)
+            ):
                 raise self._not_ours()
-            blobs[name] = blob
+            if is_part:
+                parts.append((blob, int(size)))
+            else:
+                blobs[name] = blob
         if len(blobs) > MAX_FILES:
             raise self._not_ours()
-        return blobs
+        return blobs, parts
 
     def _not_ours(self) -> LoreError:
         return StateRefused(
@@ -313,11 +350,17 @@ class StateBranch:
             hint="choose another name with the input index-branch; if nobody needs this branch, delete it",
         )
 
-    def _commit(self, files: Mapping[str, str], message: str) -> str:
-        paths = [os.path.abspath(path) for path in files.values()]
-        blobs = self._ask("hash-object", "-w", "--no-filters", "--", *paths).split()
-        rows = [f"100644 blob {blob}\t{name}\0" for name, blob in zip(files, blobs, strict=True)]
-        tree = self._ask("mktree", "-z", feed="".join(rows)).strip()
+    def _commit(self, files: Mapping[str, str], parts: Sequence[str | None], message: str) -> str:
+        paths = [os.path.abspath(path) for path in (*files.values(), *filter(None, parts))]
+        feed = "".join(f"{path}\n" for path in paths)
+        blobs = iter(self._ask("hash-object", "-w", "--no-filters", "--stdin-paths", feed=feed).split())
+        entries = {name: next(blobs) for name in files}
+        for at, path in enumerate(parts):
+            entries[f"parts/{at >> 8:02x}/{at & 255:02x}"] = next(blobs) if path else self._parts[at]
+        self._ask("read-tree", "--empty")
+        rows = [f"100644 blob {blob}\t{name}\0" for name, blob in entries.items()]
+        self._ask("update-index", "-z", "--index-info", feed="".join(rows))
+        tree = self._ask("write-tree").strip()
         subject = " ".join(message.replace("\0", " ").split())
         if SKIP_CI not in subject:
             subject = f"{subject} {SKIP_CI}".strip()
@@ -339,7 +382,7 @@ def checked_commit(commit: str) -> str:
     return commit
 
 
-def check_files(files: Mapping[str, str]) -> None:
+def check_files(files: Mapping[str, str], parts: int = 0) -> None:
     """Raise before anything is pushed that could not be pushed or pulled again."""
     for name, path in files.items():
         if not _NAME.match(name):
@@ -350,6 +393,8 @@ def check_files(files: Mapping[str, str]) -> None:
                 f"{name} has {size >> 20} MB; forges accept files of up to {MAX_FILE >> 20} MB",
                 hint=TOO_LARGE,
             )
+    if parts > MAX_PARTS:
+        raise StateRefused(f"the index has {parts:,} parts; at most {MAX_PARTS:,} are pushed", hint=TOO_LARGE)
     if not 0 < len(files) <= MAX_FILES:
         raise InvalidValue(f"the index has {len(files)} files", hint=f"at most {MAX_FILES} can be pushed")
 

@@ -312,12 +312,13 @@ class PayloadReader(Protocol):
 
 
 class PulledIndex(Protocol):
-    """What a branch held: its commit, and name -> path of each file."""
+    """What a branch held: its commit, name -> path of each file, and the parts of one that is too large for a file."""
 
     @property
     def commit(self) -> str: ...
     @property
     def files(self) -> dict[str, str]: ...
+    def each_part(self) -> Iterator[bytes]: ...
 
 
 class IndexBranch(Protocol):
@@ -329,8 +330,12 @@ class IndexBranch(Protocol):
         """Fetch the branch's files; None when there is no such branch."""
         ...
 
-    def push(self, files: Mapping[str, str], *, expected: str | None, message: str) -> str:
-        """Replace the branch if it is still at `expected` (None: not there). Raises StateMoved when it is not."""
+    def push(
+        self, files: Mapping[str, str], *, expected: str | None, message: str, parts: Sequence[str | None] = ()
+    ) -> str:
+        """Replace the branch if it is still at `expected` (None: not there). Raises StateMoved when it is not. `parts`
+        of a large file are paths, None for each that is as it was pulled.
+        """
         ...
 
     def drop_copies(self) -> list[str]:

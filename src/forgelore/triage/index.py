@@ -1,4 +1,5 @@
-"""The bot's index between runs: a packed store on a branch, beside a record of how the bot has been doing.
+"""The bot's index between runs: a store in parts on a branch, beside a record of how the bot has been doing. Only parts
+that changed are pushed. Older versions kept it in one file; that is read, and replaced by parts.
 
 Another runner may push while this one works. Then its index is pulled, what this run learned is put into that, and it
 is pushed again. An index that cannot be read is begun anew: all of it can be read from the forge again, and a copy that
@@ -26,7 +27,8 @@ from forgelore.errors import (
     StateRefused,
     format_error,
 )
-from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
+from forgelore.ports.forge import PulledIndex
+from forgelore.store.packing import DamagedPack, join, pack, split, unpack
 from forgelore.store.sqlite.schema import flush_log
 from forgelore.store.triage import tally_outcomes
 from forgelore.triage.bot import BotResult, BotRun, BotSetup
@@ -38,6 +40,7 @@ from forgelore.triage.item import TriageContext
 
 _NOTE = "pushed"
 _MAX_FILES = 16
+_MAX_HEAD = 1_000
 
 
 def load_kept(folder: str) -> dict[str, str]:
@@ -75,7 +78,9 @@ def _empty(folder: str) -> None:
     os.makedirs(folder, exist_ok=True)
 
 
-INDEX_FILE = "index.db.z"
+INDEX_FILE = "index.db.z"  # of older versions, and in the runner's cache
+HEAD_FILE = "index.head"
+INDEX_FILES = (HEAD_FILE, INDEX_FILE)
 _README_FILE = "README.md"
 _ATTEMPTS = 5
 _README = """This branch holds the index of forgelore triage: what the issues and changes of this project say, so that
@@ -112,7 +117,11 @@ class _Source(NamedTuple):
 
     files: Mapping[str, str]
     log: HealthLog
-    is_kept: bool = False
+    pulled: PulledIndex | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return self.pulled is None
 
     @property
     def written_at(self) -> int:
@@ -127,7 +136,7 @@ class _Index:
         self._path = os.path.join(bot.folder, "index.db")
         self._commit: str | None = None
         self._context: TriageContext | None = None
-        self._packed: PackedStore | None = None
+        self._sums: list[bytes] = []  # of the parts that were pulled
 
     def close(self) -> None:
         if self._context is not None:
@@ -152,9 +161,9 @@ class _Index:
         """Yield where an index may be, the newest first. What is kept counts only if it is newer than the branch."""
         pulled = self._bot.branch.pull()
         self._commit = pulled.commit if pulled else None
-        branch = _Source(pulled.files, _read_log(pulled.files.get(HEALTH_FILE))) if pulled else None
+        branch = _Source(pulled.files, _read_log(pulled.files.get(HEALTH_FILE)), pulled) if pulled else None
         files = load_kept(self._bot.kept) if is_first else {}
-        kept = _Source(files, _read_log(files.get(HEALTH_FILE)), is_kept=True)
+        kept = _Source(files, _read_log(files.get(HEALTH_FILE)))
         if INDEX_FILE in files and kept.written_at > (branch.written_at if branch else 0):
             yield kept
         if branch is not None:
@@ -163,22 +172,21 @@ class _Index:
     def _open(self, source: _Source) -> TriageContext | None:
         """Return the index of a source; None, with a warning, when it is damaged."""
         self._wipe()
-        self._packed = None
+        self._sums = []
         where = "the index from the runner's cache" if source.is_kept else "the index"
         try:
-            packed = unpack(source.files[INDEX_FILE], self._path)
+            sums = read_index(source.files, source.pulled, self._path)
             context = self._bot.open_context(self._path)
-        except (DamagedPack, CorruptStore, KeyError, NewerStore) as error:
+        except (DamagedPack, CorruptStore, NewerStore) as error:
             if isinstance(error, NewerStore) and not source.is_kept:
                 raise
-            reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
-            self._outcome.warnings.append(f"{where} is damaged ({reason}); it is rebuilt from the forge")
+            self._outcome.warnings.append(f"{where} is damaged ({error}); it is rebuilt from the forge")
             self._wipe()
             return None
         finally:
             self._outcome.log = source.log
             self._outcome.complaint = source.log.complaint(self._bot.now_ms())
-        self._packed = packed
+        self._sums = sums
         return context
 
     def _wipe(self) -> None:
@@ -222,26 +230,36 @@ class _Index:
                 return
 
     def _push_once(self, context: TriageContext) -> None:
-        files = self._write(context)
-        self._bot.branch.push(files, expected=self._commit, message="Update the triage index [skip ci]")
+        self._finish(context)
+        store = split(context.store.path, os.path.join(self._bot.folder, "parts"), known=self._sums)
+        files = self._write({HEAD_FILE: store.head, **self._texts()})
+        message = "Update the triage index [skip ci]"
+        self._bot.branch.push(files, expected=self._commit, message=message, parts=store.parts)
         self._outcome.log = self._log()
 
-    def _write(self, context: TriageContext) -> dict[str, str]:
-        """Write the files of the branch beside the store; returns name -> path."""
+    def _finish(self, context: TriageContext) -> None:
+        """Make the store's file complete, without anything that some reader of the branch cannot read."""
         self._withhold(context)
         flush_log(context.store)
-        files = {INDEX_FILE: os.path.join(self._bot.folder, INDEX_FILE)}
-        pack(context.store.path, files[INDEX_FILE], before=self._packed)
-        for name, text in ((HEALTH_FILE, build_botlog(self._log())), (_README_FILE, _README)):
-            files[name] = os.path.join(self._bot.folder, f"out-{name}")
-            with open(files[name], "w", encoding="utf-8") as file:
-                file.write(text)
+
+    def _texts(self) -> dict[str, bytes]:
+        return {HEALTH_FILE: build_botlog(self._log()).encode(), _README_FILE: _README.encode()}
+
+    def _write(self, contents: Mapping[str, bytes]) -> dict[str, str]:
+        """Write files of the branch beside the store; returns name -> path."""
+        files = {name: os.path.join(self._bot.folder, f"out-{name}") for name in contents}
+        for name, content in contents.items():
+            with open(files[name], "wb") as file:
+                file.write(content)
         return files
 
     def _keep(self, context: TriageContext) -> bool:
         """Put the index into the runner's folder; returns whether it is there. A full disk is no further problem."""
         try:
-            return save_kept(self._bot.kept, self._write(context))
+            self._finish(context)
+            packed = os.path.join(self._bot.folder, INDEX_FILE)
+            pack(context.store.path, packed)
+            return save_kept(self._bot.kept, {INDEX_FILE: packed, **self._write(self._texts())})
         except (LoreError, OSError):
             return False
 
@@ -264,6 +282,19 @@ class _Index:
             return outcome.log.plus(run, known=outcome.log.known, total=outcome.log.total)
         # The forge's total counts confidential items too: beside a complete index it would tell how many there are.
         return outcome.log.plus(run, known=coverage.known, total=None if coverage.is_complete else coverage.total)
+
+
+def read_index(files: Mapping[str, str], pulled: PulledIndex | None, path_out: str) -> list[bytes]:
+    """Write the store that the files of a branch or a folder hold to a path; returns the sums of its parts, none of one
+    that is packed as one file. Raises DamagedPack, NewerStore.
+    """
+    if HEAD_FILE in files and pulled is not None:
+        with open(files[HEAD_FILE], "rb") as file:
+            return join(file.read(_MAX_HEAD), pulled.each_part(), path_out)
+    if INDEX_FILE not in files:
+        raise DamagedPack(f"{HEAD_FILE} is missing")
+    unpack(files[INDEX_FILE], path_out)
+    return []
 
 
 def _read_log(path: str | None) -> HealthLog:
