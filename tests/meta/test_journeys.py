@@ -41,12 +41,12 @@ COPIED = (
 
 # Modules entered on the way; of the last two, modules loaded.
 BUDGETS = {
-    "page to vector": 63,
-    "search": 42,
+    "page to vector": 62,
+    "search": 40,
     "event to comment": 95,
     "plan, close, rollback": 52,
-    "ask": 66,
-    "search over MCP": 53,
+    "ask": 62,
+    "search over MCP": 47,
     "imports of dedupe accept": 52,
     "imports of list": 57,
 }

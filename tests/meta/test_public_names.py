@@ -11,7 +11,6 @@ import pytest
 
 import forgelore
 from forgelore import api
-from forgelore.api import options as renamed
 from forgelore.errors import LoreError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -46,7 +45,7 @@ def test_the_names_for_the_type_checker_are_the_names_that_are_exported():
 
 def test_an_older_name_still_works_and_says_what_to_write(tmp_path):
     with forgelore.open(tmp_path / "history.db", create=True) as history:
-        for old, new in renamed.METHODS.items():
+        for old, new in api.METHODS.items():
             assert new in METHODS, f"{old} leads to {new}, which is not there"
             with pytest.warns(DeprecationWarning, match=re.escape(f"write history.{new}")):
                 getattr(history, old)

@@ -1,4 +1,8 @@
-# The public names, and where each is at home. `__init__.py` reads this list; there is no other.
+# The public names, and where each is at home. `__init__.py` reads this list; there is no other. Below it, what the
+# modules of the facade take from there.
+
+import collections.abc
+import typing
 
 from forgelore.api.asking import Questions as Questions
 from forgelore.api.audit import Audit as Audit
@@ -206,3 +210,10 @@ from forgelore.words import FilterWords as FilterWords
 from forgelore.words import ProjectName as ProjectName
 
 __all__: list[str]  # noqa: PYI035 - every name above
+
+_Given = typing.ParamSpec("_Given")
+_Result = typing.TypeVar("_Result")
+METHODS: dict[str, str]
+
+def renamed(method: collections.abc.Callable[_Given, _Result]) -> collections.abc.Callable[_Given, _Result]: ...
+def warn_renamed(old: str, new: str) -> None: ...

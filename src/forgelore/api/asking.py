@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from forgelore.api.find import only_filters
 from forgelore.api.options import AskOptions
 from forgelore.app import App
-from forgelore.ask.answers import AskAnswer, AskRequest, AskStep
+from forgelore.ask.answers import AskAnswer, AskRequest, AskStep, SourceIndex
 from forgelore.ask.passages import find_passages
 from forgelore.ask.run import AskSetting, RecordedModel, ask, ask_and_keep, load_earlier, replay_session
-from forgelore.ask.sources import SourceIndex
 from forgelore.errors import InvalidValue, Refused
 from forgelore.search.query import QuerySetting
 from forgelore.store.ask import AskSession, list_sessions, load_session

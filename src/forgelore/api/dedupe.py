@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from forgelore.api.options import JudgeOptions, ModelOptions, renamed
+from forgelore.api import renamed
+from forgelore.api.options import JudgeOptions, ModelOptions
 from forgelore.app import App
 from forgelore.browse.refs import find_row
 from forgelore.dedupe.overrides import OverrideAction, override

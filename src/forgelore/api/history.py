@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 
-from forgelore.api.options import METHODS, AskOptions, Mode, SearchOptions, renamed, warn_renamed
+from forgelore.api import METHODS, renamed, warn_renamed
+from forgelore.api.options import AskOptions, Mode, SearchOptions
 from forgelore.app import App
 from forgelore.store.projects import list_projects
 from forgelore.text.values import check_filled

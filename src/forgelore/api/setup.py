@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.options import renamed
+from forgelore.api import renamed
 from forgelore.app import App
 from forgelore.config import CLONE_FILE, user_file
 from forgelore.errors import AuthError, ConfigError, InvalidValue, Locked, StoreError

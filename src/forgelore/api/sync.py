@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from forgelore.api.options import warn_renamed
+from forgelore.api import warn_renamed
 from forgelore.app import App
 from forgelore.words import ProjectName
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.options import renamed, warn_renamed
+from forgelore.api import renamed, warn_renamed
 from forgelore.app import App
 from forgelore.browse.refs import find_item
 from forgelore.errors import InvalidValue, NotFound

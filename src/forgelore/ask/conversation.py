@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forgelore.ask.sources import ToolResult
+from forgelore.ask.answers import ToolResult
 from forgelore.ask.tool_calls import TOOLS, AskTool, tool_schema
 from forgelore.ports.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.text.fence import fence_in

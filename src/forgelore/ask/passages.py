@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from forgelore.ask.answers import AskAnswer, BestPassage
-from forgelore.ask.sources import SourceIndex, type_of
+from forgelore.ask.answers import AskAnswer, BestPassage, SourceIndex, type_of
 from forgelore.ask.tool_calls import AskCall
 from forgelore.search.code import TEST, is_test
 from forgelore.search.hits import Hit

@@ -13,9 +13,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from forgelore.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, describe_faults
+from forgelore.ask.answers import (
+    AskAnswer,
+    AskedTool,
+    AskRequest,
+    AskStep,
+    EndedBy,
+    SourceIndex,
+    ToolRunner,
+    check_answer,
+    describe_faults,
+)
 from forgelore.ask.conversation import CHAT_TOOLS, LAST_CALL, Conversation, EarlierTurn, call_schema
-from forgelore.ask.sources import SourceIndex, ToolRunner
 from forgelore.ask.tool_calls import (
     AskCall,
     MalformedCall,

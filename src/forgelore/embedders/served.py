@@ -6,10 +6,11 @@ https://platform.openai.com/docs/api-reference/embeddings. Nothing tells which b
 fingerprint names the server too: two servers may call different weights by the same name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from forgelore.config import OWN_EMBEDDERS, Config, host_of
 from forgelore.embedders.serving import QUERY, Hints, Line, Patience, ServedEmbedder, VectorOrFailure, read_as, rules
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, ModelNotFound
 from forgelore.net.model_server import HttpOptions
@@ -133,3 +134,27 @@ class OpenAI(ServedEmbedder):
         if sorted(found) != list(range(len(texts))) or len(answer.data) != len(texts):
             raise EmbeddingFailed(f"{self.line.host} sent {len(answer.data)} vectors for {len(texts)} texts")
         return [found[index] for index in range(len(texts))]
+
+
+def make_served(name: str, config: Config, environ: Mapping[str, str], options: HttpOptions) -> ServedEmbedder:
+    """Return the embedder of that name under the settings; nothing is asked yet."""
+    # Address and model were written for the embedder of the settings: a server that is named instead has its own.
+    is_meant = config.embedder in (name, *OWN_EMBEDDERS, "none")
+    asked = config if is_meant else config._replace(embedder_url="", embedder_model="")
+    return {"ollama": _make_ollama, "openai": _make_openai}[name](asked, environ, options)
+
+
+def _make_ollama(config: Config, _environ: Mapping[str, str], options: HttpOptions) -> ServedEmbedder:
+    return Ollama(config.embedder_url, config.embedder_model, options=options, concurrency=config.embedder_concurrency)
+
+
+def _make_openai(config: Config, environ: Mapping[str, str], options: HttpOptions) -> ServedEmbedder:
+    # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
+    is_openai = not config.embedder_url or host_of(config.embedder_url) == host_of(OPENAI_URL)
+    key_env = config.embedder_key_env or (KEY_ENV if is_openai else "")
+    key = environ.get(key_env, "").strip() if key_env else ""
+    return OpenAI(
+        config.embedder_url, config.embedder_model, key=key,
+        key_env=key_env or "a variable and name it in embedder_key_env", options=options,
+        concurrency=config.embedder_concurrency,
+    )  # fmt: skip
