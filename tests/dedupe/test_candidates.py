@@ -116,6 +116,8 @@ def test_a_run_that_is_stopped_goes_on_later(tracker):
     assert stopped.is_stopped
     assert 0 < stopped.made < 82
     assert list_runs(tracker, 1)[0].status == "stopped"
+    compared = {number_of(tracker, one.item_id) for one in each_latest_set(tracker, 1, "issue")}
+    assert compared == {*range(80 - len(compared) + 3, 80), 101, 102, 103}  # the newest first
     rest = make(tracker)
     assert rest.made == 82 - stopped.made
     assert rest.stale_marked == 0

@@ -243,7 +243,8 @@ def make_candidates(
     learn_boilerplate(store, project_id, now_ms=context.now_ms)
     sources = list_sources(store, project_id, kind)
     settled = set[int]() if full else _list_settled(retriever, project_id, kind, setting)
-    todo = [item_id for item_id in sources if item_id not in settled]
+    # The newest first: what was filed lately is what a reviewer, who is shown pairs meanwhile, wants to know about.
+    todo = [item_id for item_id in reversed(sources) if item_id not in settled]
     done = CandidatesMade(kind, None, len(sources), len(sources) - len(todo), 0, 0, 0, 0, 0)
     if not todo:
         return done
