@@ -1,7 +1,9 @@
 """The review queue as of three dates of each tracker: what of the duplicates that people marked later stands in its
-first 100 pairs, and the first 50 for people to read, without a word on which are right.
+first 100 pairs, and what readers said of the first 50 (lib/readings.py).
 
     python bench/run.py review [CORPUS…]        hadoop and seamonkey where none is named
+
+The first 50 of the last date of each are written to build/review, for a reader who knows nothing of them.
 
 A tracker is cut at a date (later items and notes left out, what was closed later is open) and imported as it was then;
 candidates and queue are those of the commands. A marked pair counts where one of its items was open then, the other
@@ -18,12 +20,13 @@ import time
 import typing
 
 from forgelore.api import open_history
-from forgelore.dedupe.review import RECENTLY_MS
+from forgelore.dedupe.review import RECENTLY_MS, ReviewPair
 from forgelore.dedupe.review_rules import Joined
 from forgelore.store.projects import list_projects
 from forgelore.store.reviews import list_closed_by, list_mentions
 from forgelore.viewer import EVERYTHING
-from lib.common import ROOT, SHARED, Skipped, clean_environ, forgelore, report, table, verdict
+from lib.common import SHARED, Skipped, clean_environ, forgelore, report, table, verdict
+from lib.readings import describe_readings, load_readings, write_blind
 
 CORPORA = ("hadoop", "seamonkey")
 PLACES = (0.5, 0.7, 0.9)  # of the items, by their filing
@@ -33,7 +36,6 @@ NOTE = (
     "Candidates: those that are in the queue at all. By strength, by cosine: in the first pairs, were they ordered by"
     " that alone. Expected: by the shipped chance, before any answer. CPU: import with vectors, and candidates."
 )
-READING = ROOT / "build" / "review"
 
 
 class Measured(typing.NamedTuple):
@@ -48,14 +50,19 @@ class Measured(typing.NamedTuple):
     expected: float  # duplicates among the first 50, by the shipped chance
     cpu_s: float
     queue_s: float
+    reading: list[ReviewPair]  # the first pairs, for people
 
 
 def main(arguments: list[str]) -> None:
-    rows = [measure(name, place) for name in arguments or CORPORA for place in PLACES]
+    names = arguments or CORPORA
+    rows = [measure(name, place) for name in names for place in PLACES]
+    last = {one.corpus: one for one in rows}
+    write_blind([(one.corpus, one.day, at, pair) for one in last.values() for at, pair in enumerate(one.reading, 1)])
     marked, found = sum(one.marked for one in rows), sum(one.first["both"] for one in rows)
     share = verdict(found / marked, TARGET, at_most=False) if marked else "none"
     note = f"Marked later, joined by nobody, and among the first {FIRST}: {found} of {marked}, {share}."
-    report("review", "Review queue", [write_table(rows), note, NOTE], " ".join(arguments))
+    read = describe_readings({name: load_marked(name) for name in {one.tracker for one in load_readings()}})
+    report("review", "Review queue", [write_table(rows), note, NOTE, *read], " ".join(arguments))
 
 
 def write_table(rows: list[Measured]) -> str:
@@ -78,12 +85,18 @@ def measure(name: str, place: float) -> Measured:
     with gzip.open(folder / f"{name}.jsonl.gz", "rb") as lines:
         items = [one for one in map(json.loads, lines) if one["kind"] == "issue" and one["created_at"]]
     hidden = set(json.loads((folder / f"{name}.exclude.json").read_text()))
-    queries = [json.loads(line) for line in (folder / f"{name}.queries.jsonl").read_text().splitlines()]
-    gold = {frozenset((one["query"], other)) for one in queries if one["kind"] == "issue" for other in one["gold"]}
+    gold = load_marked(name)
     day = sorted(one["created_at"] for one in items)[int(place * len(items))]
     cut = [cut_item(one, day) for one in items if one["created_at"] < day and one["number"] not in hidden]
     with tempfile.TemporaryDirectory() as place_of_store:
         return measure_cut(name, day, cut, gold, pathlib.Path(place_of_store))
+
+
+def load_marked(name: str) -> set[frozenset[int]]:
+    """Return the pairs that the people of a tracker called duplicates, at any time."""
+    lines = (SHARED / "corpora" / f"{name}.queries.jsonl").read_text().splitlines()
+    queries = [one for one in map(json.loads, lines) if one["kind"] == "issue"]
+    return {frozenset((one["query"], other)) for one in queries for other in one["gold"]}
 
 
 def cut_item(item: dict, day: str) -> dict:
@@ -113,11 +126,11 @@ def measure_cut(name: str, day: str, items: list[dict], gold: set[frozenset[int]
         pairs = [one for one in queue.pairs if one.pile == "pairs"]
         wanted = find_marked(store, items, gold, numbers, since_ms)
         listed = {frozenset((one.newer.number, one.older.number)) for one in queue.pairs}
-        write_reading(name, day, pairs[:READ])
         first = {order: len(wanted & set(keys[:FIRST])) for order, keys in order_pairs_by(pairs).items()}
         return Measured(
             name, day[:10], sum(one["state"] == "open" for one in items), queue.left, queue.in_series, len(wanted),
             len(wanted & listed), first, sum(one.chance for one in pairs[:READ]), cost, queue_s,
+            pairs[:READ],
         )  # fmt: skip
 
 
@@ -148,18 +161,6 @@ def find_marked(store, items: list[dict], gold, numbers: dict[int, int], since_m
         if "open" in (states[one][0], states[other][0]) and is_near(one) and is_near(other):
             found.add(pair)
     return found
-
-
-def write_reading(name: str, day: str, pairs) -> None:
-    """Write the first pairs for somebody who does not know what anybody called them."""
-    READING.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for at, one in enumerate(pairs, 1):
-        lines.append(f"=== {at} · {one.days_apart} days apart · {'one author' if one.same_author else ''}")
-        for item in (one.newer, one.older):
-            ended = f" ({item.ended})" if item.ended else ""
-            lines += [f"#{item.number} {item.state}{ended}: {item.title}", item.body[:1_500], ""]
-    (READING / f"{name}-{day[:10]}.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
