@@ -169,3 +169,45 @@ def test_nothing_to_review_says_so(cli, tmp_path):
     (tmp_path / "one.jsonl").write_text(json.dumps(SAME[0]) + "\n")
     assert cli("import", "one.jsonl", "--project", PROJECT).code == 0
     assert "nothing is left to review" in cli("dedupe", "review", stdin=b"").out
+
+
+def test_nothing_is_said_of_authors_who_are_unknown_and_measured_seconds_are_no_versions(demo, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGELORE_EMBEDDER", "none")
+    frame = f"at {'org.example.folders.' * 8}FolderStoreTest.restoreAll(FolderStoreTest.java:112)"
+    told = f"Time elapsed: 2.393 s, with release 3.3.6.\n{SAME[0]['body']}\n{frame}\n\n```\n{frame}\n```"
+    rows = [
+        {**one, "author": None, "body": told, "created_at": "2026-05-01T00:00:00Z", "title": f"{one['title']} ({at})"}
+        for at, one in enumerate(SAME, 1)
+    ]
+    (tmp_path / "more.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    assert demo("import", "more.jsonl", "--project", "lanternsync/other").code == 0
+    done = type_keys(tmp_path, "q", "lanternsync/other")
+    assert "less than a day apart" in done.text
+    assert "authors" not in done.text
+    assert "@" not in done.text
+    assert "version 3.3.6" in done.text
+    assert "version 2.393" not in done.text
+    shown = [line for line in done.text.splitlines() if "org.example" in line]
+    assert shown
+    assert all(len(line) <= 100 and len(line) > 60 for line in shown if line.endswith("…"))
+    assert [line for line in shown if line.endswith("…")]
+
+
+def test_series_are_counted_apart_from_the_pairs_before_them(reviewed, tmp_path):
+    twins = [
+        {**SAME[0], "number": 910 + at, "title": f"{name}: upload stops", "body": f"On {name} it stops at 33 percent."}
+        for at, name in enumerate(("Windows", "macOS"))
+    ]
+    (tmp_path / "twins.jsonl").write_text("".join(json.dumps(one) + "\n" for one in twins))
+    assert reviewed("import", "twins.jsonl", "--project", PROJECT).code == 0
+    done = type_keys(tmp_path, ["n", "n", "n", "n", "n", "q"])
+    assert "1 of 4 · issues" in done.text
+    assert "1 of 1 · twins and siblings" in done.text
+
+
+def test_a_run_without_accepted_pairs_points_at_the_review(reviewed, tmp_path):
+    done = reviewed("dedupe", "run", "--kind", "issue", "--out", "plan.md")
+    assert "no pair is accepted yet" in done.out
+    assert "listed above" not in done.out
+    assert "pairs worth a look: forgelore dedupe review" in done.out
+    assert "|" not in (tmp_path / "plan.md").read_text()  # no empty tables

@@ -10,6 +10,7 @@ Answers become work by themselves: `same` is an edge by a person, everything els
 (store/reviews). Nothing is sent to a forge.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -56,6 +57,7 @@ DAY_MS = 86_400_000
 RECENTLY_MS = 365 * DAY_MS  # how long ago an item ended that open ones are still shown beside
 _BODY = 30_000  # characters of a text that a reviewer may unfold
 _VERSIONS = 4
+_UNIT = r"\s?(?:[mµn]?s|secs?|seconds?|min|[KMGT]i?B|%|x)(?!\w)"
 
 
 class QueueSetting(NamedTuple):
@@ -242,8 +244,7 @@ class PairReader:
 
     def _read_item(self, item: PlanItem) -> ReviewItem:
         body, ended_at = (item.body or "")[:_BODY], self._items[item.id].ended_at
-        marks = parse_signature(f"{item.title}\n{body}").marks
-        versions = [mark.written for mark in marks if mark.what == "version"][:_VERSIONS]
+        versions = list_versions(f"{item.title}\n{body}")[:_VERSIONS]
         ended, by = ("", None) if item.state == "open" else self._read_ending(item)
         return ReviewItem(
             shown_ref(self._forge, item.kind, item.number), item.number, item.title, body, item.url or "",
@@ -273,6 +274,12 @@ class PairReader:
             list(titles.only_first), list(titles.only_second), list(kinds),
             lines[0], lines[1], lines[2], sorted(one.number for one in both.values()),
         )  # fmt: skip
+
+
+def list_versions(text: str) -> list[str]:
+    """Return the versions that a text names; "2.39 s" and "4.5 MB" are none."""
+    found = [mark.written for mark in parse_signature(text).marks if mark.what == "version"]
+    return [one for one in found if not re.search(re.escape(one) + _UNIT, text)]
 
 
 def newer_first(one: PairItem, other: PairItem) -> tuple[PairItem, PairItem]:

@@ -217,11 +217,11 @@ class LockHolder(NamedTuple):
 
 
 def load_positions(store: Store, project_id: int) -> list[ListPosition]:
-    """Return how far every list was read, by name; what only comparisons remember has a colon in it."""
+    """Return how far every list was read, by name; sweeps for deletions are none."""
     sql = """
         SELECT resource, updated_at, is_complete
         FROM sync_cursors
-        WHERE project_id = ? AND resource NOT LIKE '%:%'
+        WHERE project_id = ? AND resource NOT LIKE 'sweep:%'
         ORDER BY resource
     """
     rows = store.rows(sql, project_id)

@@ -7,7 +7,7 @@ from forgelore.errors import Refused
 from forgelore.surfaces.cli.command import Command, Context, add_project_option, write_file
 from forgelore.surfaces.cli.filtering import read_limit
 from forgelore.surfaces.cli.progress import stopping_on_interrupt
-from forgelore.surfaces.present.dedupe import describe_reason, plan_file
+from forgelore.surfaces.present.dedupe import describe_clusters, describe_reason, plan_file
 from forgelore.surfaces.present.text import ago, clean, number, table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def add_canonicalize_arguments(parser: argparse.ArgumentParser) -> None:
 def run_canonicalize(context: Context, arguments: argparse.Namespace) -> "Canonicalized":
     found = context.history.dedupe.cluster(project=arguments.project, bound=arguments.bound, dry_run=arguments.dry_run)
     count = len(found.clusters)
-    context.print(f"{number(found.edges)} accepted edges make {number(count)} clusters")
+    context.print(describe_clusters(found.edges, count))
     rows = [
         [f"#{one.canonical}", one.kind, number(len(one.numbers)), one.chosen_by, clean(one.title)]
         for one in found.clusters[:_SHOWN_CLUSTERS]

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 _HOW = {
     "settings": "the setting `maintainers` names them",
     "members": "as the forge lists the project's people",
-    "associations": "the forge's list is unknown: the role beside each text decides; an unknown role means skip",
+    "associations": (
+        "The forge's list of people is not known here, so the role that it gives beside a text decides. Items of\n"
+        "anybody without one stay open. To name all maintainers yourself, set `maintainers` (FORGELORE_MAINTAINERS)."
+    ),
 }
 
 

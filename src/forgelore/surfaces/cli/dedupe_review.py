@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEYS = {"s": "same", "r": "related", "t": "twin", "n": "not", "u": "unsure"}
 _PROMPT = "s same · r related · t twin · n not · u unsure · m more · o open · z undo · ? help · q quit > "
 _REFRESH = 20  # answers after which the level is fitted again
-_FIRST_S = 3.0  # how long a reviewer waits before the first pairs are looked for
+_FIRST_S = 2.0  # how long a reviewer waits before the first pairs are looked for
 _MORE_S = 1.0  # ... before more are
 _LOOK_S = 0.2
 _PAIR = 2
@@ -175,9 +175,11 @@ class _Review:
             _wait(is_busy, _MORE_S)
 
     def _describe_place(self, at: int, waiting: "list[ReviewPair]") -> str:
+        """Return the place in its pile: what was said of "these 50" is not about the series behind them."""
         pair = waiting[at]
-        pile = "twins and siblings" if pair.pile == "series" else f"{pair.kind}s"
-        return f"{number(at + 1)} of {number(len(waiting))} · {pile}"
+        piles = [one.pile for one in waiting]
+        name = "twins and siblings" if pair.pile == "series" else f"{pair.kind}s"
+        return f"{number(piles[: at + 1].count(pair.pile))} of {number(piles.count(pair.pile))} · {name}"
 
     def _ask(self, pair: "ReviewPair", read: Callable[[], str]) -> int | None:
         """Ask about one pair; return how far to go on from it, None to quit."""

@@ -10,7 +10,7 @@ from forgelore.surfaces.cli.command import Command, Context, add_project_option
 from forgelore.surfaces.cli.dedupe_closing import write_plan
 from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.cli.sync import add_indexing_arguments, index_parts, print_synced
-from forgelore.surfaces.present.dedupe import describe_reason
+from forgelore.surfaces.present.dedupe import describe_clusters, describe_reason
 from forgelore.surfaces.present.text import clean, counted_noun, number, table
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
 
 _SHOWN_ROWS = 10
+_UNCERTAIN = "uncertain_maintainer_identity"
 
 
 def add_intent_arguments(parser: argparse.ArgumentParser) -> None:
@@ -261,7 +262,7 @@ def _print_steps(context: Context, chain: "DedupeChain") -> None:
 
 def _print_clusters(context: Context, chain: "DedupeChain") -> None:
     clusters, style = chain.clusters.clusters, context.style
-    context.print("", f"{number(chain.clusters.edges)} accepted edges make {number(len(clusters))} clusters")
+    context.print("", describe_clusters(chain.clusters.edges, len(clusters)))
     rows = [
         [f"#{one.canonical}", one.kind, number(len(one.numbers)), clean(one.title)] for one in clusters[:_SHOWN_ROWS]
     ]
@@ -294,9 +295,14 @@ def _print_next(context: Context, chain: "DedupeChain", out: str | None) -> None
     """Say what a maintainer does next: read, measure, apply."""
     plan = chain.plan
     if not plan.counters.get("close"):
-        context.print(
-            "", "Nothing to close. Reasons are listed above, and in: forgelore dedupe report --html page.html"
-        )
+        if not plan.lines:
+            context.print("", "Nothing to close: no pair is accepted yet.")
+        else:
+            context.print(
+                "", "Nothing to close. Reasons are listed above, and in: forgelore dedupe report --html page.html"
+            )
+        if _UNCERTAIN in plan.counters:
+            context.print("Who maintains the project: forgelore dedupe maintainers")
         _print_review(context, chain)
         return
     context.print("", context.style.bold("next"))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.present.dedupe import describe_ending
+from forgelore.surfaces.present.dedupe import describe_distance, describe_ending
 from forgelore.surfaces.present.text import Style, clean, counted_noun, day, fit, wrap, wrap_words
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def show_pair(pair: "ReviewPair", style: Style, columns: int, *, is_unfolded: bo
 def _show_head(item: "ReviewItem", words: Sequence[str], style: Style, columns: int) -> list[str]:
     ref = item.ref.ljust(_REF)
     title = wrap_words(mark_words(clean(item.title), words, style), columns - len(ref) - 1)
-    facts = [style.state(item.state), f"@{clean(item.author) or '?'}", day(item.created_at)]
+    facts = [style.state(item.state), *([f"@{clean(item.author)}"] if item.author else []), day(item.created_at)]
     if item.ended:
         facts.append(describe_ending(item))
     if item.versions:
@@ -65,9 +65,7 @@ def _list_facts(pair: "ReviewPair") -> list[str]:
         facts.append(f"the titles differ in: {', '.join(pair.differences.kinds)}")
     if pair.sameness != "similar":
         facts.append(pair.sameness.replace("_", " "))
-    facts.append("by the same author" if pair.same_author else "by different authors")
-    if pair.days_apart is not None:
-        facts.append(f"{counted_noun(pair.days_apart, 'day')} apart")
+    facts += describe_distance(pair)
     if pair.differences.both_name:
         facts.append(f"both mention {', '.join(f'#{number}' for number in pair.differences.both_name[:4])}")
     facts += [f"{clean(who)} says {answer}" for who, answer in pair.answers.items()]
@@ -92,7 +90,8 @@ def _show_text(item: "ReviewItem", style: Style, columns: int, *, is_unfolded: b
     room = _UNFOLDED if is_unfolded else _FOLDED
     left = len(body) - room
     rest = [style.dim(f"  … {counted_noun(left, 'more line')}{'' if is_unfolded else ': m'}")] if left > 0 else []
-    return ["", style.dim(f"{item.ref} {'─' * (columns - len(item.ref) - 1)}"), *body[:room], *rest]
+    shown = body[:room] if is_unfolded else [fit(line, columns) for line in body[:room]]  # code is not wrapped
+    return ["", style.dim(f"{item.ref} {'─' * (columns - len(item.ref) - 1)}"), *shown, *rest]
 
 
 def mark_words(title: str, words: Sequence[str], style: Style) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import TITLE_CHARS, ToolAnswer, answer_rows, fit_answer, one_line
 from forgelore.surfaces.present.changes import say_overlap
+from forgelore.surfaces.present.dedupe import describe_distance
 from forgelore.surfaces.present.text import day
 from forgelore.surfaces.present.text import fence_alone as fence
 
@@ -59,8 +60,7 @@ def _possible_duplicate(pair: "ReviewPair", width: int) -> PossibleDuplicate:
     newer, older, differences = pair.newer, pair.older, pair.differences
     ended = f", {older.ref} ended as {older.ended}" if older.ended else ""
     ended += f", {newer.ref} ended as {newer.ended}" if newer.ended else ""
-    apart = f", {pair.days_apart} days apart" if pair.days_apart is not None else ""
-    facts = f"{pair.kind}s by {'one author' if pair.same_author else 'different authors'}{apart}{ended}"
+    facts = ", ".join([f"{pair.kind}s", *describe_distance(pair)]) + ended
     texts = (
         [*differences.title_newer, *differences.newer_lines], [*differences.title_older, *differences.older_lines],
         differences.shared_lines,

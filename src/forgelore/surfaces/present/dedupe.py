@@ -13,7 +13,7 @@ from forgelore.surfaces.present.text import clean, counted_noun, day, format_ms
 from forgelore.text.markdown import link, plain
 
 if TYPE_CHECKING:
-    from forgelore.api import ClosingPlan, MeasuredShare, PlanLine, ReviewItem, ReviewQueue
+    from forgelore.api import ClosingPlan, MeasuredShare, PlanLine, ReviewItem, ReviewPair, ReviewQueue
 
 BY_PERSON = "a person accepted this pair"
 _VIEW = (
@@ -59,12 +59,25 @@ def plan_file(plan: "ClosingPlan", *, is_json: bool) -> str:
     parts = [
         f"# {name} for {plain(plan.project, limit=_TITLE)}", "",
         f"{len(closing)} items would be closed, {len(kept)} stay open.", "", _VIEW, "",
-        f"Policy: {plan.policy}, confidence from {plan.min_close:g}.", "",
-        "## Closings", "", "| item | filed | onto | filed | confidence | title | its title |",
-        "|---|---|---|---|---|---|---|", *map(_closing_row, closing), "", "## What stays open", "",
-        "| item | filed | because | title |", "|---|---|---|---|", *map(_kept_row, kept),
+        f"Policy: {plan.policy}, confidence from {plan.min_close:g}.",
     ]  # fmt: skip
+    if closing:
+        parts += [
+            "", "## Closings", "", "| item | filed | onto | filed | confidence | title | its title |",
+            "|---|---|---|---|---|---|---|", *map(_closing_row, closing),
+        ]  # fmt: skip
+    if kept:
+        parts += [
+            "", "## What stays open", "", "| item | filed | because | title |", "|---|---|---|---|",
+            *map(_kept_row, kept),
+        ]  # fmt: skip
     return "\n".join(parts) + "\n"
+
+
+def describe_clusters(edges: int, clusters: int) -> str:
+    """Return what became of the accepted edges: "3 accepted edges make 2 clusters"."""
+    makes = "makes" if edges == 1 else "make"
+    return f"{counted_noun(edges, 'accepted edge')} {makes} {counted_noun(clusters, 'cluster')}"
 
 
 def describe_reason(code: str) -> str:
@@ -97,6 +110,18 @@ def describe_ending(item: "ReviewItem") -> str:
     words = _ENDINGS.get(item.ended, clean(item.ended.replace("_", " ")))
     by = f" {'of' if item.ended == 'duplicate' else 'by'} #{item.ended_by}" if item.ended_by else ""
     return f"{words}{by}{f' on {day(item.ended_at)}' if item.ended_at else ''}"
+
+
+def describe_distance(pair: "ReviewPair") -> list[str]:
+    """Return whether one person filed both, where that is known, and how far apart: "by different authors", "12 days
+    apart".
+    """
+    facts = []
+    if pair.newer.author and pair.older.author:
+        facts.append("by the same author" if pair.same_author else "by different authors")
+    if pair.days_apart is not None:
+        facts.append(f"{counted_noun(pair.days_apart, 'day')} apart" if pair.days_apart else "less than a day apart")
+    return facts
 
 
 def describe_forecast(queue: "ReviewQueue") -> str:

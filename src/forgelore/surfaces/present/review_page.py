@@ -16,6 +16,7 @@ from forgelore.surfaces.present.dedupe import (
     BOUNDS,
     BY_PERSON,
     describe_class,
+    describe_distance,
     describe_ending,
     describe_filing,
     describe_share,
@@ -195,8 +196,7 @@ def _pair_section(queue: "ReviewQueue") -> Html:
 
 def _pair_details(pair: "ReviewPair", *, is_open: bool) -> Html:
     newer, older = pair.newer, pair.older
-    facts = ["by the same author" if pair.same_author else "by different authors"]
-    facts += [counted_noun(pair.days_apart, "day") + " apart"] if pair.days_apart is not None else []
+    facts = describe_distance(pair)
     facts += [f"#{one.number} {describe_ending(one)}" for one in (newer, older) if one.ended]
     facts += [f"{pair.relation}s: filed as a series"] if pair.relation else []
     summary = tag(

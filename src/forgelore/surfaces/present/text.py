@@ -43,7 +43,7 @@ def cells(text: str) -> int:
 
 def fit(text: str, columns: int) -> str:
     """Return the text cut to the columns between two words, with … where it was cut. A word is broken only where it is
-    wider than the columns.
+    so long that less than half of the columns would be left: a path, a frame of a stack.
     """
     if cells(text) <= columns:
         return text
@@ -54,7 +54,8 @@ def fit(text: str, columns: int) -> str:
             break
     kept = text[:taken]
     if not text[taken].isspace() and " " in kept.strip():
-        kept = kept[: kept.rindex(" ")]
+        whole = kept[: kept.rindex(" ")]
+        kept = whole if cells(whole) >= columns // 2 else kept
     return kept.rstrip(" ,;:-(") + "…"
 
 
