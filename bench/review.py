@@ -58,11 +58,24 @@ def main(arguments: list[str]) -> None:
     rows = [measure(name, place) for name in names for place in PLACES]
     last = {one.corpus: one for one in rows}
     write_blind([(one.corpus, one.day, at, pair) for one in last.values() for at, pair in enumerate(one.reading, 1)])
-    marked, found = sum(one.marked for one in rows), sum(one.first["both"] for one in rows)
-    share = verdict(found / marked, TARGET, at_most=False) if marked else "none"
-    note = f"Marked later, joined by nobody, and among the first {FIRST}: {found} of {marked}, {share}."
+    note = "\n".join(
+        ["Marked later, joined by nobody, and among the first 100:", "", *map(describe_marked, split(rows))]
+    )
     read = describe_readings({name: load_marked(name) for name in {one.tracker for one in load_readings()}})
     report("review", "Review queue", [write_table(rows), note, NOTE, *read], " ".join(arguments))
+
+
+def split(rows: list[Measured]) -> list[list[Measured]]:
+    """Return the rows of each tracker, and all of them."""
+    return [*([one for one in rows if one.corpus == name] for name in dict.fromkeys(one.corpus for one in rows)), rows]
+
+
+def describe_marked(rows: list[Measured]) -> str:
+    marked, found = sum(one.marked for one in rows), sum(one.first["both"] for one in rows)
+    listed = sum(one.candidates for one in rows)
+    name = rows[0].corpus if len({one.corpus for one in rows}) == 1 else "all"
+    share = f"{found / marked:.2f}, {verdict(found / marked, TARGET, at_most=False)}" if marked else "none"
+    return f"- {name}: {found} of {marked}, {share}; {listed} are in the queue at all"
 
 
 def write_table(rows: list[Measured]) -> str:
