@@ -6,7 +6,7 @@ comment names the other.
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -24,6 +24,34 @@ class ClosingFacts(Struct, frozen=True):
     head_sha: str | None = None  # of a change, where the item itself does not say it
     is_approved: bool = False  # a change that somebody approved, and has not taken that back
     is_merging: bool = False  # a change that the forge merges by itself as soon as it may
+
+
+class Suggestion(NamedTuple):
+    """A closing that is suggested and nobody has decided; `target_id`: the database's id of the other item."""
+
+    id: int
+    target_id: int | None
+    rationale: str
+
+
+@runtime_checkable
+class SuggestsClosings(Protocol):
+    """A forge on which a closing can wait as a suggestion that a maintainer approves or dismisses with a click. Issues
+    alone; each call raises LoreError where the forge does not offer it.
+    """
+
+    def list_closing_suggestions(self, project: Project, key: ItemKey) -> list[Suggestion]:
+        """Return those that nobody has decided."""
+        ...
+
+    def suggest_closing(self, project: Project, item: Item, target: Item, *, confidence: str, rationale: str) -> None:
+        """Suggest to close an issue as a duplicate. `confidence`: LOW, MEDIUM or HIGH; of the rationale 280 characters
+        are kept.
+        """
+        ...
+
+    def dismiss_suggestion(self, project: Project, key: ItemKey, suggestion_id: int) -> None: ...
+    def suggest_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None: ...
 
 
 class ForgeClosings(Protocol):

@@ -25,6 +25,7 @@ from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Stopped, format_error
 from forgelore.model import Item, ItemKey, Project, ProjectName
+from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import ConversationLocked, Forge, IndexBranch
 from forgelore.ports.progress import Watcher
 from forgelore.store.calibration import forget_outdated, load_duplicates
@@ -76,8 +77,16 @@ from forgelore.triage.item import (
 )
 from forgelore.triage.labels import learn_labels
 from forgelore.triage.outcomes import collect_outcomes
-from forgelore.triage.posting import Posted, post_report, write_patiently
+from forgelore.triage.posting import (
+    SUGGESTED,
+    Posted,
+    post_report,
+    suggest_duplicate,
+    withdraw_suggestion,
+    write_patiently,
+)
 from forgelore.triage.readers import why_not_indexed_from
+from forgelore.triage.report import build_rationale
 from forgelore.triage.waiting import WaitingItems
 from forgelore.version import __version__
 
@@ -421,13 +430,41 @@ class BotRun:
         if before is None and self.context.inputs.apply_labels and triaged.labels:
             names = [name for name, _ in triaged.labels]
             write_patiently(lambda: bot.forge.add_labels(bot.project, triaged.key, names))
+        if before is None and self.context.inputs.suggest_labels and triaged.labels:
+            self._suggest_labels(triaged)
         was_there = before is not None and before.comment_url is not None
-        if before is not None and not was_there and not triaged.body:
-            return Posted("nothing", reason="nothing to say")
+        body = "" if self._suggest(triaged, before) else triaged.body
+        if before is not None and not was_there and not body:
+            return Posted("nothing", reason=SUGGESTED if triaged.body else "nothing to say")
         return post_report(
-            bot.forge, bot.project, triaged.key, triaged.body, posted_before=was_there,
+            bot.forge, bot.project, triaged.key, body, posted_before=was_there,
             is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
         )  # fmt: skip
+
+    def _suggest_labels(self, triaged: TriageResult) -> None:
+        forge, names = self.bot.forge, [name for name, _ in triaged.labels]
+        if isinstance(forge, SuggestsClosings) and triaged.key.kind == "issue":
+            with ProblemCollector(self.outcome):
+                write_patiently(lambda: forge.suggest_labels(self.bot.project, triaged.key, names))
+
+    def _suggest(self, triaged: TriageResult, before: StoredReport | None) -> bool:
+        """Make the suggestion to maintainers say what was found; tells whether that is all there is to say."""
+        bot, mode = self.bot, self.context.inputs.report
+        if mode == "comment" or triaged.key.kind != "issue":
+            return False
+        if triaged.outcome != "duplicate" or triaged.report is None or triaged.first_number is None:
+            if before is not None and before.outcome == "duplicate":
+                with ProblemCollector(self.outcome):
+                    withdraw_suggestion(bot.forge, bot.project, triaged.key)
+            return mode == "suggestion" and triaged.outcome == "similar"
+        is_same = triaged.report.rows[0].sameness != "similar"
+        refusal = suggest_duplicate(
+            bot.forge, bot.project, triaged.key, triaged.first_number, confidence="HIGH" if is_same else "LOW",
+            rationale=build_rationale(triaged.report),
+        )  # fmt: skip
+        if refusal:
+            self.outcome.warnings.append(f"a comment says what no suggestion could: {refusal}")
+        return mode == "suggestion" and not refusal
 
     def _let_wait(self, event: Event) -> None:
         """Tell of what will be closed, where a decision is applied; close what has waited, in a daily run."""

@@ -23,6 +23,7 @@ from forgelore.text.fence import storable
 from forgelore.text.markdown import safe_url
 from forgelore.text.values import is_branch_name
 
+ReportMode = Literal["comment", "suggestion", "both"]
 Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
 
 MAX_EVENT_BYTES = 26_000_000  # GitHub sends at most 25 MB
@@ -180,6 +181,8 @@ class Inputs(NamedTuple):
     also: tuple[str, ...] = ()  # sibling projects, separated by commas
     dry_run: bool = False  # say what would be posted, write nothing
     close_after: int = 0  # hours until a sure duplicate is closed; 0: never
+    report: ReportMode = "comment"  # where a close match of an issue is said; a suggestion is GitHub's alone
+    suggest_labels: bool = False  # ask maintainers for labels instead of naming them
     about: str = ""  # the address of a page that says what the comment is
 
 
@@ -209,10 +212,12 @@ def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
         _share(text("duplicate-threshold"), default.duplicate_threshold),
         _count(text("max-results"), default.max_results, least=1, most=MAX_ROWS),
         _branch(text("index-branch"), default.index_branch),
-        _is_on(text("apply-labels")),
+        text("apply-labels").value.lower() != "suggest" and _is_on(text("apply-labels")),
         _projects(text("also")),
         _is_on(text("dry-run")),
         _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
+        _mode(text("report")),
+        text("apply-labels").value.lower() == "suggest",
         _address(text("about")) or _own_page(environ),
     )
     if inputs.duplicate_threshold < inputs.similarity_threshold:
@@ -262,6 +267,14 @@ def _is_on(text: _Text) -> bool:
         return True
     text.complain("true or false", "false")
     return False
+
+
+def _mode(text: _Text) -> ReportMode:
+    modes: tuple[ReportMode, ...] = ("comment", "suggestion", "both")
+    found = next((one for one in modes if one == (text.value.lower() or "comment")), None)
+    if found is None:
+        text.complain("comment, suggestion or both", "comment")
+    return found or "comment"
 
 
 def _address(text: _Text) -> str:

@@ -408,7 +408,7 @@ def _build(
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=first.quotes if first else (),
-        labels=() if context.inputs.apply_labels else silent.labels,
+        labels=() if context.inputs.apply_labels or context.inputs.suggest_labels else silent.labels,
         related=tuple(map(tell, related)), rivals=tuple(_rival_row(context, one) for one in rivals),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
         explanation=first.explanation if first else None, about=context.inputs.about,

@@ -8,17 +8,21 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
 from forgelore.dedupe.closing_rules import WaitingNote, parse_note, with_note
-from forgelore.errors import AuthError, InvalidValue, NotFound
+from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, format_error
 from forgelore.model import ItemKey, Project
-from forgelore.ports.forge import Comment, ForgeComments, LostWrite, WriteDelayed
+from forgelore.ports.closing import SuggestsClosings
+from forgelore.ports.forge import Comment, Forge, ForgeComments, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
 from forgelore.text.markdown import is_report
 
 CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
+SUGGESTED = "it is a suggestion to maintainers"
+_SIGNED = " (forgelore)"  # ends the reason of a suggestion of ours
 REMOVED = "removed by a person"
 WAITS = "the item waits for its closing"
 NOTHING_TO_SAY = "nothing to say"
 CLOSED = "the item is closed"
+_RATIONALE = 280  # characters of a reason that GitHub keeps
 _POSTS = 2  # sent again once, and only when the first surely left no comment behind
 _TRIES = 6
 T = TypeVar("T")
@@ -80,6 +84,35 @@ def post_report(
     updated = _update(place, mine[0], body)
     # Gone since it was listed, a moment ago: rather another run that raced than a person, and that one may have posted.
     return Posted("updated", updated.url) if updated else _replace(place, body)
+
+
+def suggest_duplicate(
+    forge: Forge, project: Project, key: ItemKey, number: int, *, confidence: str, rationale: str
+) -> str:
+    """Suggest to maintainers that an issue repeats another; returns why the forge did not take it, "" where it did. One
+    of ours that says so already stays as it is; of any other of ours GitHub knows that it is replaced.
+    """
+    if not isinstance(forge, SuggestsClosings) or key.kind != "issue":
+        return f"{profile_of(forge.name).title} has no suggestions for {profile_of(forge.name).nouns[key.kind]}s"
+    try:
+        item, target = (forge.fetch_item(project, each) for each in (key, ItemKey(key.kind, number)))
+        ours = [one for one in forge.list_closing_suggestions(project, key) if one.rationale.endswith(_SIGNED)]
+        if not any(one.target_id == target.forge_id for one in ours):
+            reason = f"{rationale[: _RATIONALE - len(_SIGNED)]}{_SIGNED}"
+            write_patiently(
+                lambda: forge.suggest_closing(project, item, target, confidence=confidence, rationale=reason)
+            )
+    except LoreError as error:
+        return format_error(error)
+    return ""
+
+
+def withdraw_suggestion(forge: Forge, project: Project, key: ItemKey) -> None:
+    """Dismiss our own suggestions of an issue, and nobody else's; none is ever approved."""
+    if isinstance(forge, SuggestsClosings) and key.kind == "issue":
+        for one in forge.list_closing_suggestions(project, key):
+            if one.rationale.endswith(_SIGNED):
+                forge.dismiss_suggestion(project, key, one.id)
 
 
 def note_closing(

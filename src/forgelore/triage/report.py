@@ -404,6 +404,16 @@ def _telling_quote(report: Report, most: int) -> str:
     return code(" ".join(words[:most]) + ("…" if len(words) > most else ""), limit=_SHORT_QUOTE)
 
 
+def build_rationale(report: Report) -> str:
+    """Return why the first row is suggested, as a maintainer reads it beside the suggestion: plain text on one line."""
+    first = report.rows[0]
+    if first.sameness != "similar":
+        return f"It has {'the' if first.sameness == 'same_text' else 'nearly the'} same text."
+    quote = _telling_quote(report, 20).strip("` ")
+    reasons = "; ".join(report.explanation.speaking_for) if report.explanation else ""
+    return f"Both show: {quote}" if quote else f"Close by {reasons}." if reasons else "The texts are close."
+
+
 def _why(report: Report, shown: list[ReportRow]) -> list[str]:
     """Return what is folded away, as paragraphs."""
     first = report.rows[0] if report.rows else None

@@ -22,6 +22,18 @@ class IssueVerbs:
     def add_issue(self, title, body="", *, author="ana", labels=(), created_at=None, **extra) -> int:
         return self._new_item(Issue, title, body, author, labels, created_at, extra).number
 
+    def suggest(self, item, action: str, target_id, given: dict, *, by: str) -> None:
+        for one in self.suggestions:  # a newer one for the same change takes its place
+            is_same = (one["issue_id"], one["action"], one["state"]) == (item.id, action, "pending")
+            if is_same and (action == "close_issue" or one["target_id"] == target_id):
+                one["state"] = "replaced"
+        self.suggestions.append({
+            "id": len(self.suggestions) + 1, "issue_id": item.id, "action": action, "state": "pending",
+            "target_id": target_id, "target_value": None, "rationale": given.get("rationale"),
+            "confidence": given.get("confidence"), "actor_id": self.world.user(by).id, "issue_event_id": None,
+            "resolved_by": None, "created_at": self.world.now(), "updated_at": self.world.now(),
+        })  # fmt: skip
+
     def _new_item(self, kind, title, body, author, labels, created_at, extra) -> Item:
         at = self.world.at(created_at)
         self.world.user(author)

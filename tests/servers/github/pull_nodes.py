@@ -126,9 +126,19 @@ def _close_issue(root, info, given):
     canonical = world.node(given["duplicateIssueId"]) if given.get("duplicateIssueId") else None
     if not isinstance(issue, Issue) or (given.get("duplicateIssueId") and canonical is None):
         raise TroubleError("NOT_FOUND", f"Could not resolve to a node with the global id of '{given['issueId']}'")
-    if not issue.project.may_push(login) and issue.author != login:
+    may_write = (info.context.token.permissions or {}).get(
+        "issues"
+    ) == "write" and info.context.token.kind == "integration"
+    if not may_write and not issue.project.may_push(login) and issue.author != login:
         raise TroubleError("FORBIDDEN", f"{login} does not have the correct permissions to execute `CloseIssue`")
     reason = (given.get("stateReason") or "COMPLETED").lower()
+    if given.get("isSuggestion"):
+        if not issue.project.has_suggestions:
+            raise TroubleError("FORBIDDEN", "Issue suggestions are not enabled for this repository")
+        if len(given.get("rationale") or "") > 280:
+            raise TroubleError("UNPROCESSABLE", "Rationale is too long (maximum is 280 characters)")
+        issue.project.suggest(issue, "close_issue", canonical and canonical.id, given, by=login)
+        return {"issue": issue, "clientMutationId": given.get("clientMutationId")}
     issue.project.close(
         issue.number, reason=reason, duplicate_of=canonical if reason == "duplicate" else None, by=login
     )

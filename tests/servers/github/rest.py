@@ -63,6 +63,8 @@ TABLE = [
     ("GET", "REPO/commits/{ref}", reads.commit, "contents"),
     ("GET", "REPO/releases", reads.releases, "contents"),
     ("GET", "REPO/releases/{release_id}", reads.release, "contents"),
+    ("GET", "REPO/issues/{number}/suggestions", writes.suggestions_of, "issues"),
+    ("POST", "REPO/issues/{number}/suggestions/{suggestion_id}/dismiss", writes.dismiss_suggestion, "issues"),
     ("GET", "REPO/labels", reads.labels, EITHER),
     ("GET", "REPO/collaborators", reads.collaborators, "metadata"),
     ("GET", "REPO/collaborators/{login}/permission", reads.collaborator_permission, "metadata"),

@@ -5,7 +5,7 @@ access. As on GitHub, labels sent by those without it are dropped without a word
 """
 
 from ..base import Response  # noqa: TID252  works as servers.* and as tests.servers.*
-from . import reads
+from . import paging, reads
 from .access import invalid, not_found, problem
 from .issues import UNSET
 from .records import Issue
@@ -152,10 +152,37 @@ def _delete(call, name: str, comment_id: int) -> Response:
     return Response(204)
 
 
+def suggestions_of(call, number):
+    """https://docs.github.com/rest/issues/suggestions: only pending ones unless `state` asks for more."""
+    item = reads.find_item(call, number, ("issue",))
+    if not call.project.has_suggestions:
+        raise problem(404, "Not Found")
+    state, action = call.request.arg("state") or "pending", call.request.arg("action")
+    rows = [one for one in call.project.suggestions if one["issue_id"] == item.id]
+    rows = [one for one in rows if state in ("all", one["state"]) and action in (None, one["action"])]
+    return paging.numbered(call, rows, dict)
+
+
+def dismiss_suggestion(call, number, suggestion_id):
+    item = reads.find_item(call, number, ("issue",))
+    require_triage(call)
+    for one in call.project.suggestions:
+        if (one["id"], one["issue_id"]) == (int(suggestion_id), item.id):
+            if one["state"] != "pending":
+                raise problem(422, "The suggestion is not pending")
+            one["state"] = "dismissed"
+            return one
+    raise problem(404, "Not Found")
+
+
 def add_labels(call, number):
     item, sent = reads.find_item(call, number), payload(call)
     require_triage(call)
-    added = names(sent if isinstance(sent, list) else sent.get("labels"))
+    rows = sent if isinstance(sent, list) else sent.get("labels")
+    waits = [row for row in rows or () if isinstance(row, dict) and row.get("suggest")]
+    for row in waits:
+        call.project.suggest(item, "add_label", call.project.label(row["name"]).id, row, by=call.login)
+    added = names(row for row in rows or () if row not in waits)
     known = {name.lower() for name in item.labels}
     call.project.edit(number, labels=item.labels + [n for n in added if n.lower() not in known], by=call.login)
     return call.shapes.labels(item)

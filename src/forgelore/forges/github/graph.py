@@ -275,6 +275,12 @@ class Graph:
         """Return `data`; null nodes stay null. Raises when there is no data at all."""
         return self._ask(query, variables)[0]
 
+    def change(self, mutation: str, **variables: Any) -> None:
+        """Send a mutation of one field. Raises what GitHub answers to one that it does not carry out."""
+        data, errors = self._ask(mutation, variables)
+        if errors or None in data.values():
+            raise _as_error(errors, self._client.host)
+
     def _ask(self, query: str, variables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return `data` and `errors`: GitHub may send both, and then the data has holes."""
         host = self._client.host

@@ -22,7 +22,7 @@ from forgelore.forges.rest import as_refused_write, is_last_word_approval, read_
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import Int64, read, split_rows, walk_links
-from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.closing import ClosingFacts, Suggestion
 from forgelore.ports.forge import Comment, ConversationLocked
 from forgelore.text.dates import parse_ms
 
@@ -41,7 +41,14 @@ class _Comment(Struct):
     created_at: str | None = None
 
 
+class _Suggestion(Struct):
+    id: Int64
+    target_id: Int64 | None = None
+    rationale: str | None = None
+
+
 _comment = msgspec.json.Decoder(_Comment)
+_suggestion = msgspec.json.Decoder(_Suggestion)
 
 
 class GitHubWrites:
@@ -153,6 +160,32 @@ class GitHubWrites:
         path = f"{repo_path(project)}/issues/{key.number}"
         self._check_written(self._write("PATCH", path, payload, project), key)
 
+    def list_closing_suggestions(self, project: Project, key: ItemKey) -> list[Suggestion]:
+        path = f"{repo_path(project)}/issues/{key.number}/suggestions"
+        answers = walk_links(self._rest.client, path, {"state": "pending", "action": "close_issue"})
+        bodies = (self._rest.checked(answer, f"suggestions of {key.number}").body for answer in answers)
+        rows = (read(raw, _suggestion)[0] for body in bodies for raw in split_rows(body))
+        return [Suggestion(row.id, row.target_id, row.rationale or "") for row in rows]
+
+    def suggest_closing(self, project: Project, item: Item, target: Item, *, confidence: str, rationale: str) -> None:
+        """By GraphQL: REST documents suggestions of labels, types and fields, and none of closings."""
+        del project
+        if item.node_id is None or target.node_id is None:
+            raise ForgeError(f"GitHub gave no id of {item.key.kind} {item.key.number}", hint="nothing was suggested")
+        self._graph.change(
+            _SUGGEST, issue=item.node_id, original=target.node_id, confidence=confidence,
+            rationale=rationale[:_RATIONALE_CHARS],
+        )  # fmt: skip
+
+    def dismiss_suggestion(self, project: Project, key: ItemKey, suggestion_id: int) -> None:
+        path = f"{repo_path(project)}/issues/{key.number}/suggestions/{suggestion_id}/dismiss"
+        self._check_written(self._write("POST", path, {}, project), key)
+
+    def suggest_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        path = f"{repo_path(project)}/issues/{key.number}/labels"
+        payload = {"labels": [{"name": name, "suggest": True} for name in labels]}
+        self._check_written(self._write("POST", path, payload, project), key)
+
     def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
         del project
         if item.key.kind == "issue" and item.node_id and target.node_id:
@@ -199,5 +232,11 @@ def _moved(key: ItemKey) -> NotFound:
     return NotFound(f"{key.kind} {key.number} was moved to another project", hint="triage it there")
 
 
+_SUGGEST = """mutation Suggest(
+  $issue: ID!, $original: ID!, $confidence: IssueEventConfidenceLevel, $rationale: String
+) {
+  closeIssue(input: {issueId: $issue, isSuggestion: true, stateReason: DUPLICATE, duplicateIssueId: $original,
+    confidence: $confidence, rationale: $rationale}) { issue { state } } }"""
+_RATIONALE_CHARS = 280
 _UNMARK = """mutation Unmark($duplicate: ID!, $canonical: ID!) {
   unmarkIssueAsDuplicate(input: {duplicateId: $duplicate, canonicalId: $canonical}) { clientMutationId } }"""
