@@ -1,15 +1,18 @@
 """The precision gate: no closing before an audit has shown that the plan's own judge is right."""
 
+import argparse
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.closing_lab import ClosingLab, reasons
 from forgelore.dedupe.apply import check_proof, load_plan
-from forgelore.dedupe.closing_rules import AuditResult, find_gap
+from forgelore.dedupe.closing_rules import MIN_PROVEN, AuditResult, find_gap
 from forgelore.errors import Unproven
 from forgelore.records import EdgeJudge
 from forgelore.store.decisions import begin_run, end_run, save_counters
+from forgelore.surfaces.cli.dedupe_closing import add_apply_arguments
 
 
 @pytest.fixture
@@ -160,3 +163,9 @@ def test_a_stricter_plan_never_loses_its_proof(audit_edge, audit_gap, edge, gap,
     strict = loose._replace(min_edge=max(edge, more_edge), min_gap=max(gap, more_gap))
     assert find_gap([strict], audits) == "" or find_gap([loose], audits) != ""
     assert (find_gap([loose], audits) == "") == (audit_edge <= edge and audit_gap <= gap)
+
+
+def test_the_help_of_apply_names_the_share_that_an_audit_must_show():
+    parser = argparse.ArgumentParser()
+    add_apply_arguments(parser)
+    assert f"at least {MIN_PROVEN:.0%} of such closings" in " ".join(parser.format_help().split())

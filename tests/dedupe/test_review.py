@@ -147,7 +147,7 @@ def test_an_answered_pair_is_never_asked_again_and_undo_brings_it_back(tracker):
     assert (undone.newer, undone.older, undone.by) == ("#5", "#1", {})
     assert (5, 1) in numbers(queue(tracker))
     assert tracker.value("SELECT count(*) FROM reviews") == 2  # history stays true
-    with pytest.raises(NotFound, match="ana has not answered"):
+    with pytest.raises(NotFound, match="ana has no answers"):
         take_back(tracker, list_projects(tracker)[0], said_by="ana", now_ms=7)
 
 

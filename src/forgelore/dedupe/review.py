@@ -326,7 +326,7 @@ def take_back(store: Store, project: StoredProject, *, said_by: str, now_ms: int
         last = find_last_answer(store, project.id, said_by)
         if last is None:
             raise NotFound(
-                f"{said_by} has not answered anything yet", hint="see the answers: forgelore dedupe review --answers"
+                f"{said_by} has no answers to take back", hint="see the answers: forgelore dedupe review --answers"
             )
         save_answer(store, project.id, last._replace(decision=UNDONE, said_at=now_ms))
     items = load_pair_items(store, (last.item_id, last.target_id))

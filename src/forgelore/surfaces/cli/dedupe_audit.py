@@ -259,7 +259,7 @@ def _print_sweeps(context: Context, found: "AuditAnalysis") -> None:
     """Print what each value of each bound would have made of it, down to the first that leaves nothing."""
     rows = [_sweep_row(one) for one in found.sweeps if _count_accepted(one)]
     if not rows:
-        context.print("", "nothing was accepted, so there is no bound to sweep")
+        context.print("", "nothing was accepted: there are no bounds to try")
         return
     context.print("")
     context.print(*table(rows, grow=0, head=["gate", "accepted", "precision", "recall"], style=context.style))

@@ -92,7 +92,7 @@ def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--unproven", action="store_true",
-        help="apply although no audit has shown that at least 90%% of such closings are right",
+        help="apply although no audit has shown that at least 80%% of such closings are right",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="take over from a run elsewhere that stopped responding")
 
@@ -101,7 +101,7 @@ def run_apply(context: Context, arguments: argparse.Namespace) -> "Applied":
     if not arguments.yes:
         raise Refused("nothing was written", hint=f"read the plan, then: forgelore dedupe apply {arguments.run} --yes")
     if arguments.unproven:
-        context.warn("nobody has measured how often such closings are right: expect mistakes and objections")
+        context.warn("no audit shows how often such closings are right: expect mistakes and objections")
     with stopping_on_interrupt(context):
         applied = context.history.dedupe.apply(
             arguments.run, unproven=arguments.unproven, close_after=arguments.close_after, force=arguments.force,

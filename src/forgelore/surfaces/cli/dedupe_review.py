@@ -98,7 +98,7 @@ def _list_answers(context: Context, arguments: argparse.Namespace) -> "list[Answ
     found = context.history.dedupe.list_answers(project=arguments.project, kind=arguments.kind)
     rows = [[one.newer, one.older, one.answer or "disputed", _describe_people(one), clean(one.title)] for one in found]
     head = ["newer", "older", "answer", "by", "title"]
-    context.print(*table(rows, grow=4, head=head, style=context.style) or ["nobody has answered anything yet"])
+    context.print(*table(rows, grow=4, head=head, style=context.style) or ["no answers yet"])
     return found
 
 

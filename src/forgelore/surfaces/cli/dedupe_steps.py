@@ -60,7 +60,7 @@ def run_intent(context: Context, arguments: argparse.Namespace) -> "IntentAnswer
 def _print_cards(context: Context, one: "CardsMade") -> None:
     style, name = context.style, f"{one.kind}s"
     if not one.items:
-        context.print(f"there are no such {name}")
+        context.print(f"no {name} in these states")
         return
     counts = ((one.made, f"cards made by {clean(one.model)}"), (one.unchanged, "unchanged"))
     parts = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
@@ -133,7 +133,7 @@ def run_candidates(context: Context, arguments: argparse.Namespace) -> "list[Can
 def _print_candidates(context: Context, one: "CandidatesMade") -> None:
     style, name = context.style, f"{one.kind}s"
     if not one.sources:
-        context.print(f"there are no open {name}")
+        context.print(f"no open {name}")
         return
     counts = (
         (one.made, "looked at"), (one.unchanged, "unchanged"), (one.empty, "without a candidate"),
