@@ -34,6 +34,7 @@ BENCHES = (
     "rescore",
     "queries",
     "titles",
+    "web",
     "agents",
     "dedupe",
     "review",
