@@ -21,7 +21,7 @@ SAMPLES = {
     "/": "/", "/waiting/{name}": "/waiting/answer", "/search": "/search?q=cache", "/list": "/list?q=is:open",
     "/item/{ref:path}": "/item/%231", "/similar/{ref:path}": "/similar/%231", "/changes": "/changes",
     "/files": "/files?path=src/cache.py", "/ask": "/ask?q=cache", "/ask/answer": "/ask/answer?q=cache+files",
-    "/projects": "/projects", "/duplicates": "/duplicates", "/duplicates/answers": "/duplicates/answers",
+    "/projects": "/projects", "/report": "/report?month=2026-03", "/duplicates": "/duplicates", "/duplicates/answers": "/duplicates/answers",
     "/duplicates/plan": "/duplicates/plan", "/duplicates/answer": "/duplicates/answer",
     "/duplicates/undo": "/duplicates/undo", "/work/{id}": "/work/none", "/work/{id}/cancel": "/work/none/cancel",
     "/projects/sync": "/projects/sync", "/duplicates/plan/start": "/duplicates/plan/start",

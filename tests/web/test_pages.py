@@ -1,6 +1,8 @@
 """What people see on the pages, and what programs get from the same addresses."""
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
 
@@ -110,3 +112,11 @@ def test_paths_and_changes_have_pages(site):
     assert "forgelore index-code" in site.text("/files")
     path = next(iter(site.data("/api/v1/items/%2345")["files"]))["new_path"]
     assert "What happened" in site.text(f"/files?path={path}")
+
+
+def test_a_file_that_changes_gets_another_address(site):
+    """Browsers keep it for a year."""
+    address = re.search(r'href="(/static/style\.css\?v=\w+)"', site.text("/"))[1]
+    style = site.get(address)
+    assert style.headers["cache-control"].endswith("immutable")
+    assert address.endswith(hashlib.sha256(style.content).hexdigest()[:12])

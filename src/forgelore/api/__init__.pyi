@@ -117,6 +117,10 @@ from forgelore.history.people import MyWork as MyWork
 from forgelore.history.people import PathPeople as PathPeople
 from forgelore.history.people import PersonAnswer as PersonAnswer
 from forgelore.history.people import PersonCounts as PersonCounts
+from forgelore.history.report import KindMonth as KindMonth
+from forgelore.history.report import MonthReport as MonthReport
+from forgelore.history.report import Waits as Waits
+from forgelore.history.report import WeekCount as WeekCount
 from forgelore.history.waiting import WaitingItem as WaitingItem
 from forgelore.history.waiting import WaitingList as WaitingList
 from forgelore.history.waiting import WaitingWork as WaitingWork

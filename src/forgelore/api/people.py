@@ -15,6 +15,7 @@ from forgelore.history.people import (
     load_work,
     resolve_person,
 )
+from forgelore.history.report import MonthReport, load_report
 from forgelore.history.sources import find_path, suggest_path
 from forgelore.history.waiting import LISTS, WaitingFor, WaitingWork, load_waiting
 from forgelore.search.filters import parse_filters
@@ -99,6 +100,13 @@ class People:
             raise InvalidValue(f"unknown work list: {str(only)[:60]!r}", hint=f"one of: {', '.join(LISTS)}")
         store, found = self._app.store(), self._app.require_project(project)
         return load_waiting(store, found, named=self._app.config.maintainers, limit=limit, only=only)
+
+    def month(self, month: str | None = None, *, project: str | None = None) -> MonthReport:
+        """Return one month of a project ("2026-03"; by default the last one that is over): what was filed and closed,
+        how long people waited for an answer and a closing, how old the backlog is, who was new. Robots do not count.
+        """
+        app = self._app
+        return load_report(app.store(), app.require_project(project), month, now_ms=app.now_ms())
 
 
 def _scope(app: App, login: str, project: StoredProject | None, after: Moment, limit: int) -> PersonScope:

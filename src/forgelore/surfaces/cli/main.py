@@ -82,6 +82,7 @@ COMMANDS = {
     "show": ("read", "show an item with its conversation", "items"),
     "history": ("read", "what happened to a file, decisions first", "history"),
     "who": ("read", "what a person did and knows, or who knows a file", "people"),
+    "report": ("read", "one month of a project: filed, closed, how long people waited", "report"),
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
     "serve": ("serve", "show the history in a browser", "serve"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),

@@ -8,7 +8,6 @@ its row in `ROUTES` with the least role that it takes; there is no other way to 
 import asyncio
 import contextlib
 import json
-import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
@@ -33,13 +32,12 @@ from forgelore.errors import (
 )
 from forgelore.surfaces.present.data import present_answer, present_failure
 from forgelore.surfaces.web.guard import COOKIE, SESSION_S, Access, BodyTooLarge, Guard, Role, Visitor
-from forgelore.surfaces.web.html import render
+from forgelore.surfaces.web.html import STATIC, render
 
 if TYPE_CHECKING:
     from forgelore.api import History, HistoryPool
 
 _STATUSES = {NotFound: 404, InvalidValue: 400, Refused: 409, Locked: 409, RateLimited: 429, AuthError: 403}
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class WebRequest(NamedTuple):
@@ -153,7 +151,7 @@ def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
     routes += [
         Route("/sign-in", _sign_in, methods=["GET", "POST"]),
         Route("/sign-out", _sign_out, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=os.path.join(_HERE, "static"))),
+        Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Guard(Starlette(routes=routes, lifespan=live, exception_handlers={404: _not_found}), access, origins)
 

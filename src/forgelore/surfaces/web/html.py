@@ -6,6 +6,8 @@ image becomes a link: loading it would tell its server who reads.
 """
 
 import datetime as dt
+import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -26,6 +28,7 @@ from forgelore.version import __version__
 if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
 
+STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _TAGS = {
     "a", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5",
     "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp", "strong", "sub", "summary", "sup", "table",
@@ -47,8 +50,15 @@ def templates() -> Environment:
         "markdown": markdown, "marked": marked, "ago": ago, "day": day, "clean": clean, "printable": printable,
         "page": item_page, "safe": safe,
     }  # fmt: skip
-    found.globals |= {"version": __version__, "counted": counted_noun}
+    found.globals |= {"version": __version__, "counted": counted_noun, "file": static_file}
     return found
+
+
+@cache
+def static_file(name: str) -> str:
+    """Return the address of a file of ours. Browsers keep it for ever, so that another content has another address."""
+    with open(os.path.join(STATIC, name), "rb") as file:
+        return f"/static/{name}?v={hashlib.sha256(file.read()).hexdigest()[:12]}"
 
 
 def render(name: str, /, **values: object) -> str:

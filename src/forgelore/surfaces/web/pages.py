@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from forgelore.errors import InvalidValue, LoreError
 from forgelore.surfaces.present.changes import say_overlap
 from forgelore.surfaces.present.find import why
+from forgelore.surfaces.present.report import describe_wait
 from forgelore.surfaces.web.app import Address, Answer, Page, WebRequest
 
 if TYPE_CHECKING:
@@ -131,6 +132,15 @@ def show_answer(history: "History", asked: WebRequest) -> Answer:
     return Page("answer.html", {"title": "Answer", "answer": answer})
 
 
+def show_report(history: "History", request: WebRequest) -> Answer:
+    projects = history.projects.list()
+    chosen = request.project or (projects[0] if projects else None)
+    report = history.people.month(request.query.get("month") or None, project=chosen)
+    most = max((max(one.opened, one.closed) for one in report.weeks), default=0)
+    values = {"report": report, "most": max(1, most), "wait": describe_wait, "chosen": chosen}
+    return Page("report.html", {"title": f"{report.month}", **values})
+
+
 def show_projects(history: "History", asked: WebRequest) -> Answer:
     del asked
     return Page("projects.html", {"title": "Projects", "statuses": history.sync.status(), "path": history.path})
@@ -153,5 +163,6 @@ ADDRESSES = (
     Address("/files", show_files),
     Address("/ask", show_question),
     Address("/ask/answer", show_answer),
+    Address("/report", show_report),
     Address("/projects", show_projects),
 )
