@@ -13,7 +13,7 @@ from forgelore.api.options import JudgeOptions, ModelOptions
 from forgelore.app import App
 from forgelore.browse.refs import find_row
 from forgelore.dedupe.overrides import OverrideAction, override
-from forgelore.errors import InvalidValue
+from forgelore.errors import InvalidValue, Stopped
 from forgelore.text.items import StoredItem
 from forgelore.text.refs import parse_ref
 from forgelore.text.values import check_filled, check_whole
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _PLANNED = "confidential items, which a plan lists with the reason why they stay open"
 _CLUSTERED = "confidential items, which clusters list with the others"
 _MAX_ROWS = 1_000
+_PLANNED_KINDS = ("issue", "change")
 
 
 class SaidOverride(NamedTuple):
@@ -65,15 +66,29 @@ class Dedupe:
         before is not done again.
         """
         from forgelore.api.judging import read_judging
-        from forgelore.api.steps import ChainSetting, run_chain
-        from forgelore.dedupe.candidates import CandidateSetting
+        from forgelore.api.steps import DedupeChain, find_proof
 
         self._app.check_internal(_PLANNED)
-        choice, setting = read_judging(judging)
-        chain = ChainSetting(
-            kind, CandidateSetting(k, min_score), setting, choice, target_policy, min_close, workers=setting.workers
+        read_judging(judging)  # what cannot be understood is refused before anything is done
+        name = str(self._app.require_project(project).name)
+        made = self.find_candidates(
+            project=name, kind=kind, k=k, min_score=min_score, workers=judging.get("workers", 1), watcher=watcher
         )
-        return run_chain(self._app, self._make_retriever(), project, chain, watcher=watcher)
+        self._go_on()
+        decided = self.judge(project=name, kind=kind, watcher=watcher, **judging)
+        self._go_on()
+        clusters = self.cluster(project=name)
+        plan = self.plan(
+            project=name, target_policy=target_policy, min_close=min_close, kinds=(kind,) if kind else _PLANNED_KINDS
+        )  # fmt: skip
+        queue = self.queue(project=name, kind=kind, limit=1)
+        proof = find_proof(self._app, plan)
+        return DedupeChain(name, made, decided, clusters, plan, *proof, queue.forecast.worth_a_look)
+
+    def _go_on(self) -> None:
+        """Half of the candidates make no plan: a stop ends the chain."""
+        if self._app.stop.is_set():
+            raise Stopped
 
     @renamed
     def cluster(self, *, project: str | None = None, bound: int = 40, dry_run: bool = False) -> "Canonicalized":
@@ -86,7 +101,7 @@ class Dedupe:
     @renamed
     def plan(
         self, *, project: str | None = None, target_policy: "TargetPolicy" = "canonical-only", min_close: float = 0.9,
-        kinds: Sequence[str] = ("issue", "change"), dry_run: bool = False,
+        kinds: Sequence[str] = _PLANNED_KINDS, dry_run: bool = False,
     ) -> "ClosingPlan":  # fmt: skip
         """Say which items of the clusters would be closed, onto which, and why the others not; nothing is sent."""
         from forgelore.api.steps import make_plan

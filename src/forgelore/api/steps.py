@@ -5,17 +5,12 @@ forge is asked, with which settings.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from forgelore.api.dedupe import Dedupe
-from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
 from forgelore.app import App
 from forgelore.context import JobContext
 from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, check_proof, load_plan
-from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade
-from forgelore.dedupe.clusters import TargetPolicy
-from forgelore.dedupe.gates import MIN_CLOSE
-from forgelore.dedupe.judge import DecisionsMade, JudgeSetting
+from forgelore.dedupe.candidates import CandidatesMade
+from forgelore.dedupe.judge import DecisionsMade
 from forgelore.dedupe.plan import (
-    CLUSTERED,
     Canonicalized,
     ClosingPlan,
     ClusterSettings,
@@ -24,9 +19,7 @@ from forgelore.dedupe.plan import (
     plan_closings,
 )
 from forgelore.dedupe.rollback import RolledBack, RolledBackItem, load_applied, roll_back
-from forgelore.errors import Stopped, Unproven
-from forgelore.ports.progress import Watcher
-from forgelore.search.retriever import Retriever
+from forgelore.errors import Unproven
 
 
 def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -> Canonicalized:
@@ -65,19 +58,6 @@ def roll_back_run(app: App, run: int, *, force: bool, on_item: Callable[[RolledB
     return roll_back(app.job(project), app.forge(project.name), applied, force=force, on_item=on_item)
 
 
-class ChainSetting(NamedTuple):
-    """How each step is done; the defaults are those of the steps."""
-
-    kind: str | None = None
-    candidates: CandidateSetting = CandidateSetting()
-    judge: JudgeSetting = JudgeSetting()
-    choice: JudgeChoice = JudgeChoice()
-    target_policy: TargetPolicy = "canonical-only"
-    min_close: float = MIN_CLOSE
-    bound: int = 40
-    workers: int = 1
-
-
 class DedupeChain(NamedTuple):
     """What each step did. `unproven`: what keeps the plan from being applied, in words; "": nothing does. `proven`: how
     often the judges behind it were right, where that is enough. `to_review`: how many pairs are worth a look by a
@@ -94,33 +74,8 @@ class DedupeChain(NamedTuple):
     to_review: int
 
 
-def run_chain(
-    app: App, retriever: Retriever, project: str | None, setting: ChainSetting, *, watcher: Watcher | None
-) -> DedupeChain:
-    """Do every step that needs doing, to a kept plan. A run that is stopped goes on where it was."""
-    meant = app.require_project(project)
-    name = str(meant.name)
-    made = make_candidates(
-        app, retriever, meant, setting.candidates, kind=setting.kind, workers=setting.workers, is_full=False,
-        watcher=watcher,
-    )  # fmt: skip
-    _go_on(app)
-    decided = judge_candidates(app, meant, setting.judge, setting.choice, kind=setting.kind, watcher=watcher)
-    _go_on(app)
-    clusters = make_clusters(app, name, bound=setting.bound, dry_run=False)
-    kinds = (setting.kind,) if setting.kind else CLUSTERED
-    plan = make_plan(app, name, PlanSettings(setting.target_policy, setting.min_close, kinds), dry_run=False)
-    queue = Dedupe(app, lambda: retriever).queue(project=name, kind=setting.kind, limit=1)
-    return DedupeChain(name, made, decided, clusters, plan, *_find_proof(app, plan), queue.forecast.worth_a_look)
-
-
-def _go_on(app: App) -> None:
-    """Half of the candidates make no plan: a stop ends the chain."""
-    if app.stop.is_set():
-        raise Stopped
-
-
-def _find_proof(app: App, plan: ClosingPlan) -> tuple[str, list[str]]:
+def find_proof(app: App, plan: ClosingPlan) -> tuple[str, list[str]]:
+    """Return what keeps a plan from being applied, in words, and how often its judges were right."""
     assert plan.run is not None
     store = app.store()
     try:

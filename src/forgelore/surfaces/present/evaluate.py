@@ -8,25 +8,12 @@ if TYPE_CHECKING:
     from forgelore.api import BadLine, Calibrated, DecisionScores, Evaluation, QueryResult, Score
 
 Ends = tuple[float, float]
+_METRICS = ("recall@1", "recall@5", "recall@10", "recall@20", "mrr")
 
 
 def _key(name: str) -> str:
     """`recall_at_10` is written as recall@10."""
     return name.replace("recall_at_", "recall@")
-
-
-class IntervalData(NamedTuple):
-    """95 % intervals by metric."""
-
-    recall_at_1: Ends | None
-    recall_at_5: Ends | None
-    recall_at_10: Ends | None
-    recall_at_20: Ends | None
-    mrr: Ends | None
-
-    @staticmethod
-    def json_key(name: str) -> str:
-        return _key(name)
 
 
 class ScoreData(NamedTuple):
@@ -38,7 +25,7 @@ class ScoreData(NamedTuple):
     recall_at_10: float | None
     recall_at_20: float | None
     mrr: float | None
-    ci95: IntervalData
+    ci95: dict[str, Ends | None]  # 95 % intervals by metric
     decision: "DecisionScores | Absence | None" = MISSING
 
     @staticmethod
@@ -82,7 +69,7 @@ def _score(score: "Score", decision: "DecisionScores | Absence | None") -> Score
     ends = {metric: (round(low, 4), round(high, 4)) for metric, (low, high) in score.ci95.items()}
     return ScoreData(
         score.n, value.get("recall@1"), value.get("recall@5"), value.get("recall@10"), value.get("recall@20"),
-        value.get("mrr"), IntervalData(*(ends.get(_key(name)) for name in IntervalData._fields)), decision,
+        value.get("mrr"), {metric: ends.get(metric) for metric in _METRICS}, decision,
     )  # fmt: skip
 
 
