@@ -22,7 +22,7 @@ from forgelore.errors import (
     StoreError,
     UsageError,
 )
-from forgelore.forges.adapters import ADAPTERS, Connection
+from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, archive_reader
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
@@ -325,6 +325,12 @@ class App:
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, one_try_s=one_try_s,
         )  # fmt: skip
         return Connection(host, graphql_url, access, client, self.config.sync_window_days)
+
+    def archive_reader(self, kind: str) -> ArchiveReader:
+        """Return what reads archives of that kind: "gharchive" or "github-backup"."""
+        if kind not in ARCHIVES:
+            raise UsageError(f"unknown kind of archive: {kind}", hint=f"there are {', '.join(ARCHIVES)}")
+        return archive_reader(kind)
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""

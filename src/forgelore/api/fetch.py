@@ -12,7 +12,7 @@ from forgelore.browse.refs import parse_kind
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
 from forgelore.ports.progress import Watcher
 from forgelore.store.projects import StoredProject, find_project
-from forgelore.sync.archive import ImportResult, import_lines, open_source
+from forgelore.sync.archive import BadLine, ImportResult, import_lines, import_pages, open_source
 from forgelore.sync.replay import replay_project
 from forgelore.sync.run import SyncOptions, SyncResult, sync_project
 from forgelore.text.refs import is_pattern
@@ -146,6 +146,26 @@ def import_file(
         store = partial(app.whole_store, create=True)
         result = import_lines(store, name, source, app.now_ms(), is_strict=strict, on_batch=on_batch)
     return ImportedFile(result, _update(app, name, index, watcher) if result.items else UpdatedIndex())
+
+
+def import_archive(
+    app: App, paths: Sequence[str], project: str, *, kind: str, index: IndexParts,
+    on_batch: Callable[[int], None] | None, watcher: Watcher | None,
+) -> ImportedFile:  # fmt: skip
+    """Read files that others recorded of a forge into the store, and update the index."""
+    if is_pattern(project):
+        raise UsageError("no project named", hint="for example: acme/tracker")
+    name = app.parse_project(check_filled("the project's name", project))
+    reader, result = app.archive_reader(kind), ImportResult(str(name))
+    if name.forge != reader.forge:
+        raise UsageError(f"a {kind} archive has no projects of {name.host}", hint="name the project that it holds")
+
+    def skip(path: str, line: int, reason: str) -> None:
+        result.bad.append(BadLine(line, f"{path}: {reason}"))
+
+    pages, store = reader.pages(paths, name.path, skip), partial(app.whole_store, create=True)
+    import_pages(store, name, pages, reader.lists, app.now_ms(), result=result, on_batch=on_batch)
+    return ImportedFile(result, _update(app, name, index, watcher) if result.written else UpdatedIndex())
 
 
 def replay(

@@ -89,6 +89,18 @@ class Sync:
         name = os.fspath(path)
         return import_file(self._app, name, project, strict=strict, index=index, on_batch=on_batch, watcher=watcher)
 
+    def import_archive(
+        self, paths: Sequence[str | os.PathLike[str]], *, project: str, kind: str, index: "IndexParts" = "all",
+        on_batch: Callable[[int], None] | None = None, watcher: "Watcher | None" = None,
+    ) -> "ImportedFile":  # fmt: skip
+        """Read archives of GitHub into a project, as if GitHub had answered: GH Archive's hours ("gharchive"), or
+        folders of JSON files ("github-backup"). The next sync reads what they lack.
+        """
+        from forgelore.api.fetch import import_archive
+
+        names = [os.fspath(path) for path in paths]
+        return import_archive(self._app, names, project, kind=kind, index=index, on_batch=on_batch, watcher=watcher)
+
     def replay(
         self, project: str, *, kinds: Sequence[str] = (), force: bool = False, index: "IndexParts" = "all",
         watcher: "Watcher | None" = None,

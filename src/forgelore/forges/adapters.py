@@ -1,12 +1,12 @@
 """Adapters: the one table of forges, with the code that each is made of. Nothing is imported before it is asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from forgelore.forges.rest import TokenAccess
     from forgelore.net.client import Client
-    from forgelore.ports.forge import Forge, PayloadReader
+    from forgelore.ports.forge import Forge, Page, PayloadReader
 
 
 class Connection(NamedTuple):
@@ -24,6 +24,16 @@ class Adapter(NamedTuple):
 
     make: "Callable[[Connection], Forge]"
     payloads: "Callable[[], PayloadReader]"
+
+
+class ArchiveReader(NamedTuple):
+    """Reads files of a forge's answers that others recorded. `lists` are the resources that these answers come from:
+    that of items, and that of comments.
+    """
+
+    pages: "Callable[[Iterable[str], str, Callable[[str, int, str], None]], Iterator[Page]]"
+    lists: tuple[str, str]
+    forge: str
 
 
 def _github(to: Connection) -> "Forge":
@@ -62,6 +72,14 @@ def _forgejo_payloads() -> "PayloadReader":
     return ForgejoPayloads()
 
 
+def archive_reader(kind: str) -> "ArchiveReader":
+    """Return what reads archives of a kind that `ARCHIVES` names."""
+    from forgelore.forges.github.archives import COMMENTS, ITEMS, read_backup, read_events
+
+    return ArchiveReader(read_events if kind == ARCHIVES[0] else read_backup, (ITEMS, COMMENTS), "github")
+
+
+ARCHIVES = ("gharchive", "github-backup")
 ADAPTERS = {
     "github": Adapter(_github, _github_payloads),
     "gitlab": Adapter(_gitlab, _gitlab_payloads),

@@ -347,6 +347,14 @@ def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, K
     return dict(rows)  # the last of two rows with one number wins
 
 
+def load_update_times_of(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, int]:
+    """Return when each of these items that is there was last changed."""
+    ids = load_ids(store, project_id, keys)
+    sql = f"SELECT id, coalesce(updated_at, 0) FROM items WHERE id {one_of()}"
+    times: dict[int, int] = dict(store.rows(sql, pack_list(list(ids.values()))))
+    return {key: times[item_id] for key, item_id in ids.items() if item_id in times}
+
+
 def load_fetch_times(store: Store, project_id: int, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
     """Return when the threads of these items were last read in full."""
     sql = f"""

@@ -309,6 +309,25 @@ def load_conversation(store: Store, project_id: int, key: ItemKey) -> KnownConve
     return KnownConversation(found[1], found[2], dict(sizes))
 
 
+def load_note_times(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[tuple[ItemKey, str], int]:
+    """Return when each note of these items was last changed, by its item and key."""
+    items = {item_id: key for key, item_id in load_ids(store, project_id, keys).items()}
+    sql = f"SELECT item_id, key, coalesce(updated_at, 0) FROM notes WHERE item_id {one_of()}"
+    rows = store.rows(sql, pack_list(list(items)))
+    return {(items[item_id], key): updated_at for item_id, key, updated_at in rows}
+
+
+def count_plain_comments(store: Store, project_id: int) -> int:
+    """Return how many plain comments are stored, of those that `sum_comment_counts` counts."""
+    sql = """
+        SELECT count(*)
+        FROM notes n
+        JOIN threads t ON t.id = n.thread_id
+        WHERE n.project_id = ? AND t.key = 'comments'
+    """
+    return int(store.value(sql, project_id))
+
+
 def has_review_notes(store: Store, project_id: int, key: ItemKey) -> bool:
     sql = """
         SELECT EXISTS (

@@ -233,6 +233,12 @@ def has_cursors(store: Store, project_id: int) -> bool:
     return bool(store.value("SELECT EXISTS (SELECT 1 FROM sync_cursors WHERE project_id = ?)", project_id))
 
 
+def was_fetched(store: Store, project_id: int) -> bool:
+    """Whether a run ever asked the forge; an import asks nobody."""
+    sql = "SELECT EXISTS (SELECT 1 FROM sync_runs WHERE project_id = ? AND command <> 'import' AND requests > 0)"
+    return bool(store.value(sql, project_id))
+
+
 def load_runs(store: Store, project_id: int, limit: int) -> list[SyncRun]:
     """Return the last runs, newest first."""
     sql = f"""

@@ -23,7 +23,8 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import Struct
 
 from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, Stopped, StoreError
-from forgelore.model import ItemKey, Kind, Project, ProjectName
+from forgelore.model import Cursor, Item, ItemKey, Kind, Project, ProjectName, Thread
+from forgelore.ports.forge import Page
 from forgelore.store.database import Store
 from forgelore.store.item_lists import (
     count_internal,
@@ -33,12 +34,13 @@ from forgelore.store.item_lists import (
     load_threads,
     next_exported,
 )
-from forgelore.store.items import save_files, save_items
-from forgelore.store.notes import drop_threads, save_threads
+from forgelore.store.items import load_update_times_of, save_files, save_items
+from forgelore.store.jobs import queue_jobs
+from forgelore.store.notes import count_plain_comments, drop_threads, load_note_times, save_threads, sum_comment_counts
 from forgelore.store.projects import StoredProject, save_project
-from forgelore.store.sync import acquire_lock, finish_run, has_cursors, start_run
+from forgelore.store.sync import acquire_lock, finish_run, has_cursors, save_cursor, start_run, was_fetched
 from forgelore.text.jsonl import Parsed, numbered_lines, parse_line, write_line
-from forgelore.words import KINDS
+from forgelore.words import KINDS, JobKind
 
 IMPORT_BATCH = 3000
 MOST_UNKNOWN, MOST_CHARS = 100, 80  # keys to name, and characters of one
@@ -241,6 +243,102 @@ def _save(store: Store, project_id: int, batch: list[Parsed], result: ImportResu
     for key, item_id in touched.items():
         if by_key[key].files or key in changed:
             save_files(store, project_id, item_id, by_key[key].files, None)
+
+
+ALMOST = 0.9  # of all numbers, of all comments: the rest is found by comparing totals
+
+
+class _Newest(Struct):
+    """What an archive has shown: the newest item and the newest comment, and how much of all there is."""
+
+    item_at: int = 0
+    note_at: int = 0
+    numbers: set[int] = set()
+
+
+def import_pages(
+    store: Store | Callable[[], Store], name: ProjectName, pages: Iterable[Page], lists: tuple[str, str], now_ms: int,
+    *, result: ImportResult, on_batch: Callable[[int], None] | None = None,
+) -> ImportResult:  # fmt: skip
+    """Save what an archive of a forge says, as if the forge had said it; what is newer already stays. `result` grows,
+    and has the bad lines. Where nearly everything is there, the next sync reads only what is newer.
+    """
+    batches = _page_batches(pages)
+    first = next(batches, None)
+    if first is None:
+        return result
+    store = store if isinstance(store, Store) else store()
+    with store.transaction():
+        project = save_project(store, Project(name), now_ms)
+        if was_fetched(store, project.id):
+            hint = "run forgelore sync: it brings what is newer, and an archive holds nothing else"
+            raise Refused(f"{project.name} is synced already", hint=hint)
+    lock = acquire_lock(store, f"project {project.id}", now_ms, shown=str(project.name))
+    run_id = start_run(store, project.id, "import", now_ms)
+    result.project, newest, error = str(project.name), _Newest(), None
+    try:
+        for batch in itertools.chain([first], batches):
+            with store.transaction():
+                lock.confirm(now_ms)
+                _save_pages(store, project.id, batch, result, newest, now_ms)
+            if on_batch:
+                on_batch(result.read)
+        with store.transaction():
+            _move_cursors(store, project.id, lists, newest)
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        _finish(store, run_id, now_ms, result, error)
+        lock.release()
+    return result
+
+
+def _page_batches(pages: Iterable[Page]) -> Iterator[list[Page]]:
+    pages = iter(pages)
+    while batch := list(itertools.islice(pages, IMPORT_BATCH)):
+        yield batch
+
+
+def _save_pages(
+    store: Store, project_id: int, batch: list[Page], result: ImportResult, newest: _Newest, now_ms: int
+) -> None:
+    """Save the newest state of each item and note in a batch, unless a newer one is stored."""
+    items: dict[ItemKey, Item] = {}
+    for item in (item for page in batch for item in page.items):
+        if item.key not in items or (item.updated_at or 0) >= (items[item.key].updated_at or 0):
+            items[item.key] = item
+    known = dict(load_update_times_of(store, project_id, items))
+    fresh = [item for key, item in items.items() if (item.updated_at or 0) >= known.get(key, 0)]
+    saved = save_items(store, project_id, fresh)
+    notes: dict[tuple[ItemKey, str], tuple[int, Thread]] = {}
+    for thread in (thread for page in batch for thread in page.threads):
+        place, updated_at = (thread.item, thread.notes[0].key), thread.notes[0].updated_at or 0
+        if updated_at >= notes.get(place, (0, thread))[0]:
+            notes[place] = (updated_at, thread)
+    stored = load_note_times(store, project_id, {key for key, _ in notes})
+    threads = [thread for place, (at, thread) in notes.items() if at >= stored.get(place, 0)]
+    done = save_threads(store, project_id, threads)
+    missing = {key for page in batch for key in page.missing if key not in items and key not in known}
+    unknown = [f"{key.kind}:{key.number}" for key in {*missing, *done.unknown}]
+    for kind in (JobKind.ITEM, JobKind.THREADS):
+        queue_jobs(store, project_id, kind, unknown, now_ms)
+    result.read += len(batch)
+    result.written += len(saved.new) + len(saved.changed)
+    result.items += len(saved.new)
+    result.notes += done.written
+    newest.item_at = max([newest.item_at, *(item.updated_at or 0 for item in fresh)])
+    newest.note_at = max([newest.note_at, *(at for at, _ in notes.values())])
+    newest.numbers |= {key.number for key in items if key.kind != "release"}
+
+
+def _move_cursors(store: Store, project_id: int, lists: tuple[str, str], newest: _Newest) -> None:
+    if not newest.numbers or len(newest.numbers) < ALMOST * max(newest.numbers):
+        return
+    save_cursor(store, project_id, lists[0], Cursor(newest.item_at, is_complete=True))
+    counted = sum_comment_counts(store, project_id)
+    if newest.note_at and count_plain_comments(store, project_id) >= ALMOST * counted:
+        save_cursor(store, project_id, lists[1], Cursor(newest.note_at, is_complete=True))
 
 
 # Full, over a quota, larger than allowed, broken, read-only: the machine's part of what can go wrong.

@@ -44,8 +44,15 @@ class ImportData(NamedTuple):
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", help="one JSON object per line (docs/import.md); plain or gzipped; - for standard input"
-    )
+        "file", metavar="FILE", nargs="+",
+        help="one JSON object per line (docs/import.md); plain or gzipped; - for standard input. Of an archive: its"
+        " files or folders",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from", dest="kind", choices=("jsonl", "gharchive", "github-backup"), default="jsonl",
+        help="what the files are: lines of our own format; hours of GH Archive; JSON files of python-github-backup or"
+        " of `gh api --paginate`",
+    )  # fmt: skip
     parser.add_argument("--project", metavar="NAME", required=True, help="the project to import into")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of skipping it")
     add_indexing_arguments(parser)
@@ -55,8 +62,12 @@ def run_import(context: Context, arguments: argparse.Namespace) -> ImportData:
     from forgelore.api import UpdatedIndex
 
     tick = _make_line_counter(context)
+    if arguments.kind != "jsonl":
+        return _run_archive(context, arguments, tick)
+    if len(arguments.file) > 1:
+        raise UsageError("more than one file", hint="join them: cat A B | forgelore import - --project NAME")
     result = context.history.sync.import_file(
-        arguments.file, project=arguments.project, strict=arguments.strict, index="none", on_batch=tick
+        arguments.file[0], project=arguments.project, strict=arguments.strict, index="none", on_batch=tick
     ).result
     if tick:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # the counting line makes room for the result
@@ -69,6 +80,28 @@ def run_import(context: Context, arguments: argparse.Namespace) -> ImportData:
         context.fail(_no_good_line(result))
     else:
         context.warn("the file is empty: nothing was imported")
+    return _import_data(context, result, index)
+
+
+def _run_archive(context: Context, arguments: argparse.Namespace, tick: "Callable[[int], None] | None") -> ImportData:
+    from forgelore.api import UpdatedIndex
+
+    result = context.history.sync.import_archive(
+        arguments.file, project=arguments.project, kind=arguments.kind, index="none", on_batch=tick
+    ).result
+    _warn_of_lines(context, result)
+    if not result.read:
+        where = f"of {arguments.project} in {counted_noun(len(arguments.file), 'file')}"
+        context.warn(f"nothing {where}: check the project's name and the files")
+        return _import_data(context, result, UpdatedIndex())
+    counted = f"{counted_noun(result.written, 'item')} and {counted_noun(result.notes, 'note')} written"
+    bad = f", {counted_noun(len(result.bad), 'line')} skipped" if result.bad else ""
+    context.print(f"{context.style.green('✓')} {result.project}: {counted} from {number(result.read)} records{bad}")
+    context.print(f"  forgelore sync {arguments.project} reads what the archive lacks")
+    return _import_data(context, result, _index_imported(context, result.project, arguments))
+
+
+def _import_data(context: Context, result: "ImportResult", index: "UpdatedIndex") -> ImportData:
     if described := describe_index(index):
         context.print(f"  {described}")
     return ImportData(
@@ -179,6 +212,8 @@ COMMANDS = {
         (
             "forgelore import tracker.jsonl --project acme/tracker",
             "forgelore import archive.jsonl.gz --project old-bugzilla",
+            "forgelore import --from gharchive 2026-03-*.json.gz --project acme/web",
+            "forgelore import --from github-backup backup/repositories/web --project acme/web",
             "zcat archive.jsonl.gz | forgelore import - --project acme/tracker --strict",
         ),
     ),
