@@ -54,6 +54,13 @@ class SuggestsClosings(Protocol):
     def suggest_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None: ...
 
 
+@runtime_checkable
+class TellsAccess(Protocol):
+    """A forge that says of one person what they may do, where the whole list of members takes more rights."""
+
+    def may_write(self, project: Project, login: str) -> bool: ...
+
+
 class ForgeClosings(Protocol):
     """What closes an item natively as a duplicate, and opens it again."""
 
@@ -77,6 +84,10 @@ class ForgeClosings(Protocol):
 
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         """Take labels off an item; those that it has not are left out."""
+        ...
+
+    def react(self, project: Project, key: ItemKey, comment_id: int, *, is_good: bool) -> None:
+        """React to a comment: by a thumb up, or by a confused face. A second time nothing happens."""
         ...
 
     def count_reactions(

@@ -104,11 +104,29 @@ def save_outcome(
     """Save what came of a report; None where nobody has decided. `rejected` is not named there again."""
     sql = """
         UPDATE triage_reports
-        SET came_of = ?, checked_at = ?, rejected = CASE WHEN ? <> '' THEN ? ELSE rejected END
+        SET came_of = ?, checked_at = ?, rejected = ?
         WHERE item_id = ?
     """
-    numbers = _write_numbers(rejected)
-    store.run(sql, came_of, now_ms, numbers, numbers, item_id)
+    numbers = _write_numbers(dict.fromkeys([*load_rejected(store, item_id), *rejected]))
+    store.run(sql, came_of, now_ms, numbers, item_id)
+
+
+EVERYTHING = 0  # no item has this number: where it is rejected, nothing is named at all
+
+
+def reject(store: Store, project_id: int, item_id: int, numbers: Collection[int]) -> None:
+    """Never name these items below an item again; no report needs to have been made of it."""
+    known = load_rejected(store, item_id)
+    sql = """
+        INSERT INTO triage_reports (item_id, project_id, looked_at, content_hash, outcome, rejected)
+        VALUES (?, ?, 0, '', 'silent', ?)
+        ON CONFLICT (item_id) DO UPDATE SET rejected = excluded.rejected
+    """
+    store.run(sql, item_id, project_id, _write_numbers(dict.fromkeys([*known, *numbers])))
+
+
+def forget_rejected(store: Store, item_id: int) -> None:
+    store.run("UPDATE triage_reports SET rejected = '' WHERE item_id = ?", item_id)
 
 
 def load_rejected(store: Store, item_id: int) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ from forgelore.store.triage import (
     save_labels_learned,
     save_report,
 )
-from forgelore.triage.events import Event
+from forgelore.triage.events import Command, Event
 from forgelore.triage.health_log import HealthLog
 from forgelore.triage.intake import (
     FEW_REQUESTS,
@@ -87,6 +87,7 @@ from forgelore.triage.posting import (
 )
 from forgelore.triage.readers import why_not_indexed_from
 from forgelore.triage.report import build_rationale
+from forgelore.triage.steering import Order, Writers, obey, remember
 from forgelore.triage.waiting import WaitingItems
 from forgelore.version import __version__
 
@@ -259,6 +260,10 @@ class BotResult(Struct):
         return next((one for one in self.done if one.triaged.key == self.key), None)
 
 
+def _silenced(triaged: TriageResult, reason: str) -> TriageResult:
+    return triaged._replace(outcome="silent", reason=reason, body="", report=None, labels=())
+
+
 class BotRun:
     """One run on one index. What it learned is remembered, to be put into another index when that was pushed first."""
 
@@ -270,6 +275,9 @@ class BotRun:
         self.reports: dict[ItemKey, StoredReport] = {}
         self._kinds = public_kinds(bot.project)
         self._budget = Budget(bot.forge, bot.is_late)
+        self._writers = Writers(bot.forge, bot.project, context, bot.forge_ms())
+        self._items: dict[ItemKey, Item] = {}  # as the forge has them now
+        self._orders: list[tuple[ItemKey, Order]] = []
 
     def work(self, event: Event) -> None:
         first_run = load_first_run(self.context.store, self.context.project_id)
@@ -284,6 +292,9 @@ class BotRun:
         if event.task == "triage" and key is not None and self._is_known(key):
             with ProblemCollector(self.outcome):
                 self._triage(key, is_programs=event.is_automatic)
+        if event.command is not None and key is not None and self._is_known(key) and not self.bot.is_dry:
+            with ProblemCollector(self.outcome):
+                self._steer(key, event.command)
         if first_run is not None:  # what is there when the bot begins is left in peace
             self._catch_up(first_run - _SLACK_MS)
         with ProblemCollector(self.outcome):
@@ -309,8 +320,20 @@ class BotRun:
         if event.task == "remove":
             self.removed.append(key)
             self._forget([key])
-        elif event.task in ("triage", "update"):
+        elif event.task in ("triage", "update", "command"):
             self._fetch(key, event.item, with_files=event.task == "triage")
+
+    def _steer(self, key: ItemKey, command: Command) -> None:
+        if not self._writers.has(command.author):
+            return  # and nobody is told
+        order = obey(self.bot.forge, self.bot.project, self.context, key, command)
+        if order is not None:
+            self._orders.append((key, order))
+            self.outcome.warnings.append(
+                f"{command.author} said of {key.kind} {key.number}: {' '.join(map(str, filter(None, order)))}"
+            )
+        if order is not None and order.verb != "duplicate":
+            self._triage(key, is_programs=False, is_wanted=order.verb == "look again")
 
     def _forget(self, keys: list[ItemKey]) -> None:
         with self.context.store.transaction():
@@ -326,6 +349,7 @@ class BotRun:
             self._forget([key])
             return
         self.fetched[key] = event_item
+        self._items[key] = fetched.item
         self.outcome.warnings += fetched.warnings
         if fetched.files is not None:
             self._with_files.add(key)
@@ -340,6 +364,8 @@ class BotRun:
                 self._fetch(key, event_item)
         for key, report in self.reports.items():
             self._save_report(key, report)
+        for key, order in self._orders:
+            remember(self.context, key, order)
 
     def _cover(self, *, is_thorough: bool) -> None:
         bot, context = self.bot, self.context
@@ -401,15 +427,18 @@ class BotRun:
             self.outcome.warnings += [f"also: {path}: {warning}" for warning in (*found.warnings, *found.refused)]
         return [sibling_id]
 
-    def _triage(self, key: ItemKey, *, is_programs: bool) -> None:
+    def _triage(self, key: ItemKey, *, is_programs: bool, is_wanted: bool = False) -> None:
+        """Look at an item, and make its comment say what was found. `is_wanted`: a maintainer asked for it."""
         judged = self.bot.judgement if key == self.outcome.key else None
         triaged = triage_item(self.context, key, judgement=judged)
         if self.bot.judge is not None and key == self.outcome.key:
             triaged = ask_judge(self.context, triaged, self.bot.judge)
         if is_programs or is_program(triaged.author):
             # What a program files by the dozen is compared with, not commented on.
-            triaged = triaged._replace(outcome="silent", reason="a program wrote it", body="", report=None, labels=())
-        before = load_report(self.context.store, triaged.item_id)
+            triaged = _silenced(triaged, "a program wrote it")
+        elif triaged.body and not is_wanted and self._is_writers(key):
+            triaged = _silenced(triaged, "a maintainer wrote it")
+        before = None if is_wanted else load_report(self.context.store, triaged.item_id)
         posted = None
         self.outcome.warnings += triaged.warnings
         try:
@@ -423,6 +452,10 @@ class BotRun:
         self.outcome.done.append(TriagedItem(triaged, posted))
         self.reports[key] = build_stored(self.bot.forge_ms(), triaged, posted, before)
         self._save_report(key, self.reports[key])
+
+    def _is_writers(self, key: ItemKey) -> bool:
+        item = self._items.get(key)
+        return not self.context.inputs.comment_on_maintainers and item is not None and self._writers.wrote(item)
 
     def _post(self, triaged: TriageResult, before: StoredReport | None) -> Posted:
         """Make the item's comment say what was found. Labels are set once: who takes one away has decided."""

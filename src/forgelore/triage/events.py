@@ -3,6 +3,7 @@
     triage    look at the item and tell its author what it repeats
     update    the item changed in a way that its report does not depend on: keep the index true
     remove    the item is gone from this project
+    command   a comment on the item begins with /forgelore
     catch_up  no item: look at everything that was missed
     ignore    nothing that concerns us
 
@@ -24,7 +25,7 @@ from forgelore.text.markdown import safe_url
 from forgelore.text.values import is_branch_name
 
 ReportMode = Literal["comment", "suggestion", "both"]
-Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
+Task = Literal["triage", "update", "remove", "catch_up", "command", "ignore"]
 
 MAX_EVENT_BYTES = 26_000_000  # GitHub sends at most 25 MB
 _GITHUB: dict[tuple[str, str], Task] = {
@@ -39,7 +40,16 @@ _GITLAB: dict[str, Task] = {
     "open": "triage", "reopen": "triage", "update": "update", "close": "update", "merge": "update",
 }  # fmt: skip
 _GITLAB_TEXT = ("title", "description")
+_COMMAND = re.compile(r"\s{0,9}/forgelore\b[ \t]*([^\r\n]*)")
 _ALARMS = ("schedule", "workflow_dispatch", "repository_dispatch", "push")
+
+
+class Command(NamedTuple):
+    """A comment that begins with `/forgelore`: what follows on its first line, and who wrote it."""
+
+    words: str
+    comment_id: int
+    author: str
 
 
 class Event(NamedTuple):
@@ -50,6 +60,7 @@ class Event(NamedTuple):
     project: str = ""
     item: Item | None = None  # as the event told it: it may be older than what the forge would say now
     is_automatic: bool = False  # somebody's program wrote the item
+    command: Command | None = None
 
 
 def parse_event(forge: str, payload: bytes | None, project: str, variables: Mapping[str, str]) -> Event:
@@ -64,6 +75,8 @@ def parse_github_event(name: str, payload: bytes, project: str) -> Event:
     data = _read(payload)
     if name in _ALARMS:
         return Event("catch_up", name, project)
+    if name == "issue_comment":
+        return _github_command(data, project)
     subject = "issues" if name == "issues" else "pull_request" if name.startswith("pull_request") else ""
     if not subject or name.startswith("pull_request_review"):
         return Event("ignore", name, project)
@@ -75,6 +88,24 @@ def parse_github_event(name: str, payload: bytes, project: str) -> Event:
     if item is None or not isinstance(part, dict):
         return Event("catch_up", event_name, project)
     return Event(_GITHUB.get((subject, action), "ignore"), event_name, project, item, _is_bot(part))
+
+
+def _github_command(data: dict[str, Any], project: str) -> Event:
+    """Return the command of a new comment; of one that is edited nobody knows who wrote the words."""
+    part, comment, action = data.get("issue"), data.get("comment"), _text(data.get("action"))
+    event_name = f"issue_comment.{action}"
+    item = _github_item(part, "issue") if isinstance(part, dict) else None
+    if action != "created" or item is None or not isinstance(comment, dict) or _is_bot(comment):
+        return Event("ignore", event_name, project)
+    found = _command(comment.get("body"), comment.get("id"), _login(comment.get("user")))
+    return Event("command" if found else "ignore", event_name, project, item if found else None, command=found)
+
+
+def _command(body: object, comment_id: object, author: str | None) -> Command | None:
+    found = _COMMAND.match(_text(body))
+    if found is None or not author or not isinstance(comment_id, int) or not _is_number(comment_id):
+        return None
+    return Command(storable(found[1]).strip()[:200], comment_id, author)
 
 
 def _github_item(part: dict[str, Any], kind: Kind) -> Item | None:
@@ -106,6 +137,8 @@ def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, projec
     data = _read(payload or b"")
     object_kind = _text(data.get("object_kind"))
     attributes = data.get("object_attributes")
+    if object_kind == "note" and isinstance(attributes, dict):
+        return _gitlab_command(data, attributes, project)
     if object_kind not in ("issue", "work_item", "merge_request") or not isinstance(attributes, dict):
         return Event(
             "catch_up" if not object_kind else "ignore", object_kind or environ.get("CI_PIPELINE_SOURCE", "?"), project
@@ -124,6 +157,18 @@ def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, projec
     ):
         task = "triage"
     return Event(task, f"{object_kind}.{action}", project, item)
+
+
+def _gitlab_command(data: dict[str, Any], attributes: dict[str, Any], project: str) -> Event:
+    kind: Kind = "change" if attributes.get("noteable_type") == "MergeRequest" else "issue"
+    part, user = data.get("merge_request" if kind == "change" else "issue"), data.get("user")
+    author = _text(user.get("username")) if isinstance(user, dict) else ""
+    found = _command(attributes.get("note"), attributes.get("id"), author)
+    is_new = _text(attributes.get("action")) in ("", "create") and attributes.get("system") is not True
+    number = part.get("iid") if isinstance(part, dict) else None
+    if found is None or not is_new or not isinstance(number, int) or not _is_number(number):
+        return Event("ignore", "note", project)
+    return Event("command", "note", project, Item(ItemKey(kind, number), ""), command=found)
 
 
 def _read(payload: bytes) -> dict[str, Any]:
@@ -180,6 +225,7 @@ class Inputs(NamedTuple):
     apply_labels: bool = False  # set suggested labels instead of naming them
     also: tuple[str, ...] = ()  # sibling projects, separated by commas
     dry_run: bool = False  # say what would be posted, write nothing
+    comment_on_maintainers: bool = False  # on items by people with write access too
     close_after: int = 0  # hours until a sure duplicate is closed; 0: never
     report: ReportMode = "comment"  # where a close match of an issue is said; a suggestion is GitHub's alone
     suggest_labels: bool = False  # ask maintainers for labels instead of naming them
@@ -215,6 +261,7 @@ def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
         text("apply-labels").value.lower() != "suggest" and _is_on(text("apply-labels")),
         _projects(text("also")),
         _is_on(text("dry-run")),
+        _is_on(text("comment-on-maintainers")),
         _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
         _mode(text("report")),
         text("apply-labels").value.lower() == "suggest",

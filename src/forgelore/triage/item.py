@@ -39,7 +39,7 @@ from forgelore.store.item_lists import load_item, load_public_item
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import load_fix, load_original
-from forgelore.store.triage import load_rejected
+from forgelore.store.triage import EVERYTHING, load_rejected
 from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
@@ -333,6 +333,8 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     )
     if head.is_confidential:
         return silent._replace(reason="it is confidential")
+    if context.as_of is None and EVERYTHING in load_rejected(context.store, item_id):
+        return silent._replace(reason="a maintainer said: ignore")
     known = load_boilerplate(context.store, context.project_id, subject.kind)
     vague = why_not_compare(subject.title, subject.body, known)
     cited = _cited(context, subject) | _rejected(context, item_id)

@@ -106,6 +106,11 @@ class IssueVerbs:
         else:
             comment.likes += 1
 
+    def add_reaction(self, comment, content: str, *, by: str) -> bool:
+        is_new = (comment.id, content, by) not in self.reactions
+        self.reactions.append((comment.id, content, by))
+        return is_new
+
     def find_comment(self, comment_id) -> Comment:
         comment = self.world.by_id.get(comment_id)
         if not isinstance(comment, Comment) or comment.item.project is not self:

@@ -38,6 +38,7 @@ TABLE = [
     ("POST", "REPO/issues", writes.create_issue, "issues"),
     ("GET", "REPO/issues/comments", reads.issue_comments, EITHER),
     ("GET", "REPO/issues/comments/{comment_id}", reads.issue_comment, EITHER),
+    ("POST", "REPO/issues/comments/{comment_id}/reactions", writes.react, EITHER),
     ("PATCH", "REPO/issues/comments/{comment_id}", writes.edit_issue_comment, EITHER),
     ("DELETE", "REPO/issues/comments/{comment_id}", writes.delete_issue_comment, EITHER),
     ("GET", "REPO/issues/{number}", reads.issue, EITHER),

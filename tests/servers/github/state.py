@@ -89,6 +89,7 @@ class Project(issues.IssueVerbs, changes.ChangeVerbs, forum.ForumVerbs):
         self.told: dict[str, object] = {}  # laid over the repository's payload; None: the field is missing
         self.has_issues = settings.pop("has_issues", True)
         self.has_suggestions = settings.pop("has_suggestions", True)
+        self.reactions: list[tuple] = []  # comment, content, login; thumbs that people give are counted on the comment
         self.suggestions: list[dict] = []  # of closings and labels, as REST shows them
         self.has_discussions = settings.pop("has_discussions", True)
         self.default_branch = settings.pop("default_branch", "main")

@@ -138,6 +138,16 @@ def _edit(call, name: str, comment_id: int):
     return comment
 
 
+def react(call, comment_id):
+    """201 for a new reaction, 200 for one that its author has made before."""
+    comment = reads.find_comment(call, "comments", comment_id)
+    content = payload(call).get("content")
+    if content not in ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"):
+        raise invalid("Reaction", "content")
+    is_new = call.project.add_reaction(comment, content, by=call.login)
+    return Response(201 if is_new else 200, {"id": 1, "content": content, "user": {"login": call.login}})
+
+
 def delete_issue_comment(call, comment_id):
     return _delete(call, "comments", comment_id)
 

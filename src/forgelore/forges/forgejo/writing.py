@@ -147,6 +147,10 @@ class ForgejoWrites:
             path = f"{item_path(project, key)}/labels/{number}"
             self._write("DELETE", path, None, project, key, may_be_gone=True)
 
+    def react(self, project: Project, key: ItemKey, comment_id: int, *, is_good: bool) -> None:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}/reactions"
+        self._write("POST", path, {"content": "+1" if is_good else "confused"}, project, key, may_be_gone=True)
+
     def count_reactions(
         self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
     ) -> int:

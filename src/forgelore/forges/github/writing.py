@@ -160,6 +160,14 @@ class GitHubWrites:
         path = f"{repo_path(project)}/issues/{key.number}"
         self._check_written(self._write("PATCH", path, payload, project), key)
 
+    def may_write(self, project: Project, login: str) -> bool:
+        """Read-only collaborators and members of an organisation have the same association as those who may write."""
+        answer = self._rest.client.get(f"{repo_path(project)}/collaborators/{quote(login, safe='')}/permission")
+        if answer.status == 404:
+            return False
+        said = object_in(self._rest.checked(answer, f"what {login} may do"))
+        return said.get("permission") in ("admin", "maintain", "write")
+
     def list_closing_suggestions(self, project: Project, key: ItemKey) -> list[Suggestion]:
         path = f"{repo_path(project)}/issues/{key.number}/suggestions"
         answers = walk_links(self._rest.client, path, {"state": "pending", "action": "close_issue"})
@@ -200,6 +208,12 @@ class GitHubWrites:
             answer = self._write("DELETE", path, None, project)
             if answer.status != 404:
                 self._check_written(answer, key)
+
+    def react(self, project: Project, key: ItemKey, comment_id: int, *, is_good: bool) -> None:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}/reactions"
+        answer = self._write("POST", path, {"content": "+1" if is_good else "confused"}, project)
+        if answer.status not in (404, 410):  # whoever wrote it has taken it back
+            self._check_written(answer, key)
 
     def count_reactions(
         self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None

@@ -174,6 +174,10 @@ class GitLabWrites:
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         self._write("PUT", item_path(project, key), {"remove_labels": list(labels)}, project, key)
 
+    def react(self, project: Project, key: ItemKey, comment_id: int, *, is_good: bool) -> None:
+        path = f"{item_path(project, key)}/notes/{comment_id}/award_emoji"
+        self._write("POST", path, {"name": "thumbsup" if is_good else "confused"}, project, key, may_be_gone=True)
+
     def count_reactions(
         self, project: Project, key: ItemKey, comment_id: int, *, only: Literal["down"] | None = None
     ) -> int:
