@@ -352,6 +352,12 @@ class App:
             token_advice=advice,
         )  # fmt: skip
 
+    def download(self, url: str, path: str, *, max_bytes: int) -> None:
+        """Write what a server gives to everybody to a file; no token is sent."""
+        from forgelore.net.client import download
+
+        download(url, path, ca_file=self.config.ca_file, max_bytes=max_bytes)
+
     def local_clone(self, folder: str, ref: str = "HEAD") -> "Clone":
         """Return a clone on this machine. Raises NotFound where there is none."""
         from forgelore.forges.clone import LocalClone

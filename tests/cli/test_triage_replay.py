@@ -11,7 +11,7 @@ OTHER = "The calendar shows the wrong week after the clocks change in autumn, an
 
 def item(number, day, text=CRASH, **more):
     return {
-        "kind": "issue", "number": number, "title": text[:60], "body": f"{text}.", "state": "open", "author": "ana",
+        "kind": "issue", "number": number, "title": text[:60], "body": f"{text}.", "state": "open", "author": f"user{number}",
         "created_at": f"2026-{day}T12:00:00Z", **more,
     }  # fmt: skip
 

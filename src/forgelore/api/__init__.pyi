@@ -27,6 +27,7 @@ from forgelore.api.index import IndexedCode as IndexedCode
 from forgelore.api.index import IndexParts as IndexParts
 from forgelore.api.index import UpdatedIndex as UpdatedIndex
 from forgelore.api.judging import IntentAnswer as IntentAnswer
+from forgelore.api.opening import OpenedIndex as OpenedIndex
 from forgelore.api.options import AskOptions as AskOptions
 from forgelore.api.options import AuditOptions as AuditOptions
 from forgelore.api.options import JudgeOptions as JudgeOptions

@@ -16,6 +16,7 @@ from forgelore.text.refs import without_userinfo
 
 if TYPE_CHECKING:
     from forgelore.api.checkup import DoctorCheck
+    from forgelore.api.opening import OpenedIndex
     from forgelore.ports.progress import Watcher
 
 
@@ -90,6 +91,14 @@ class Setup:
         end = "" if not before or before.endswith("\n") else "\n"
         _write_atomically(path, f'{before}{end}\n[[forges]]\nhost = "{name}"\nkind = "{kind}"\n{token}')
         return AddedHost(name, path)
+
+    def open_index(self, source: str, *, to: str | None = None) -> "OpenedIndex":
+        """Take a database here that somebody else built, to be searched: OWNER/REPO@BRANCH (a bot's index), a URL that
+        everybody may read, or a path. `to`: the file that it becomes; by default one in the folder of your data.
+        """
+        from forgelore.api.opening import open_index
+
+        return open_index(self._app, source, to=to)
 
     @renamed
     def check(self, *, offline: bool = False, watcher: "Watcher | None" = None) -> "Iterator[DoctorCheck]":

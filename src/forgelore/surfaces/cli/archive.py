@@ -1,4 +1,4 @@
-"""Projects as JSON lines: `import` and `export`."""
+"""Projects as JSON lines, `import` and `export`, and whole databases that others built: `open`."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ from forgelore.surfaces.present.text import clean, counted_noun, number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forgelore.api import BadLine, Embedded, Exported, ImportResult, Indexed, UpdatedIndex
+    from forgelore.api import BadLine, Embedded, Exported, ImportResult, Indexed, OpenedIndex, UpdatedIndex
 
 
 class UnknownKey(NamedTuple):
@@ -205,6 +205,25 @@ def _export(context: Context, project: str, arguments: argparse.Namespace) -> "E
         return history.sync.export_to(sys.stdout.buffer, project=project, include_internal=with_internal)
 
 
+def add_open_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", metavar="SOURCE", help="OWNER/REPO@triage-index, an https:// address, a file or a folder"
+    )
+    parser.add_argument("--to", metavar="FILE", help="the database to make; default: one in the folder of your data")
+
+
+def run_open(context: Context, arguments: argparse.Namespace) -> "OpenedIndex":
+    with stopping_on_interrupt(context):
+        found = context.history.setup.open_index(arguments.source, to=arguments.to)
+    style, path = context.style, clean(found.path)
+    projects = ", ".join(clean(one) for one in found.projects) or "no project"
+    context.print(f"{style.green('✓')} {projects}: {number(found.items)} issues and changes")
+    context.print(f"  {path}", "")
+    context.print(f"forgelore search 'words' --db {path}", f"forgelore mcp --db {path}")
+    context.print(style.dim("It is read-only; `open` again fetches it anew."))
+    return found
+
+
 COMMANDS = {
     "import": Command(
         add_import_arguments,
@@ -224,6 +243,15 @@ COMMANDS = {
             "forgelore export acme/web --output web.jsonl",
             "forgelore export acme/web | gzip > web.jsonl.gz",
             "forgelore export gitlab:group/app --include-internal --output app.jsonl",
+        ),
+    ),
+    "open": Command(
+        add_open_arguments,
+        run_open,
+        (
+            "forgelore open acme/web@triage-index           the index of a project's bot",
+            "forgelore open https://github.com/acme/web/releases/download/v1/history.db.gz",
+            "forgelore open ./checkout --to history.db      a checkout of the branch triage-index",
         ),
     ),
 }
