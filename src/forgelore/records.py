@@ -260,3 +260,14 @@ class OutcomeTally(NamedTuple):
     noise: int
     missed: int
     open: int
+
+
+class QuotaLeft(NamedTuple):
+    """What the forge last said of a quota (REST, GraphQL): requests left of `limit` (None: it did not say), and when it
+    is full again, in seconds since 1970.
+    """
+
+    name: str
+    left: int
+    limit: int | None
+    reset_s: int

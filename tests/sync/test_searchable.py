@@ -9,7 +9,9 @@ import time
 import pytest
 
 from forgelore.api import make_history
+from forgelore.ports.progress import Task
 from forgelore.store.jobs import count_jobs, count_waiting
+from forgelore.surfaces.present.text import describe_holder
 from forgelore.sync import run as sync_flow
 from forgelore.viewer import EVERYTHING
 from support import GITHUB_TOKEN
@@ -119,3 +121,54 @@ def wait_until_few_wait(lab, number):
         if lab.value("SELECT count(*) FROM items") >= 100 and waiting <= number and not lab.rows(WITHOUT_DOCUMENT):
             return
         time.sleep(0.1)
+
+
+def test_another_process_sees_how_far_a_sync_is_and_what_it_waits_for(github):
+    """Stage, rows, rate, requests, quotas; and until when it waits."""
+    github.populate(issues=250, changes=20)
+    github.server.set_limit(5000, remaining=6)
+    app, seen = github.new_app(db=github.app.config.db), []
+    sleep = github.time.sleep
+
+    def look_and_sleep(seconds):
+        if seconds > 60 and not seen:
+            seen.append("…")
+            with history_of(github) as history:
+                wait_until(lambda: history.sync.status()[0].locked_by.waiting_until)
+                seen[0] = history.sync.status()[0].locked_by
+        sleep(seconds)
+
+    app.sleep = look_and_sleep
+    from forgelore.api.fetch import sync as sync_by_facade
+
+    sync_by_facade(
+        app, github.name_text, wait=True, full=False, force=False, kinds=(), index="documents", watcher=None
+    )  # fmt: skip
+    (holder,) = seen
+    assert holder.stage
+    assert holder.done > 0
+    assert holder.requests >= 5
+    assert {(one.name, one.limit) for one in holder.quotas} >= {("REST", 5000), ("GraphQL", 5000)}
+    assert holder.waiting_for == "the quota for REST is used up"
+    assert holder.waiting_until > github.time.now_ms() - 2 * 3_600_000
+    lines = describe_holder(holder)
+    assert lines[0].startswith(f"{holder.stage} {holder.done}")
+    assert "0 of 5,000 left for REST" in lines[1]
+    assert lines[2].startswith("waiting until ")
+
+
+def test_a_task_hears_of_the_index_once(github):
+    """What watches for other processes must not tell the task what the task told it."""
+    github.populate()
+    seen = []
+    with history_of(github) as history:
+        task = Task(seen.append)
+        history.run(task, lambda one: one.sync.run(github.name_text))
+    done = [event for event in seen if event.stage == "documents" and event.is_finished]
+    assert len(done) == 1
+
+
+def wait_until(is_so):
+    end = time.monotonic() + 60
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.05)

@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from forgelore.api.index import IndexParts, UpdatedIndex, index_meanwhile, refresh_index
+from forgelore.api.index import IndexParts, UpdatedIndex, build_waiting, index_meanwhile, refresh_index
 from forgelore.app import App
 from forgelore.browse.refs import parse_kind
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
@@ -97,7 +97,7 @@ class _Indexer:
 
     def make_searchable(self, project_id: int, watcher: Watcher, is_last: bool) -> int:  # noqa: FBT001 - MakeSearchable
         if is_last:
-            found = refresh_index(self._app, [project_id], self._parts, watcher)
+            found = build_waiting(self._app, [project_id], self._parts, watcher)
         elif self._parts == "none":
             return 0
         else:

@@ -190,7 +190,11 @@ def refresh_index(app: App, projects: list[int], parts: IndexParts, watcher: Wat
     """Build what waits. An embedder that is missing or fails is a warning: words find everything without it. What an
     earlier version of the ranking has learned of the projects is learned anew.
     """
-    watcher = app.watch(watcher)
+    return build_waiting(app, projects, parts, app.watch(watcher))
+
+
+def build_waiting(app: App, projects: list[int], parts: IndexParts, watcher: Watcher) -> UpdatedIndex:
+    """Do the same, for a watcher who tells the task himself."""
     if parts == "none":
         return UpdatedIndex()
     done = update_index(

@@ -21,6 +21,7 @@ from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import Int64, OddValueError, read
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Page, WriteRefused
+from forgelore.records import QuotaLeft
 from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
 
@@ -342,8 +343,12 @@ class MeteredForge:
     def let_wait(self, on_wait: Callable[[float, str], None] | None, max_wait_s: float) -> None:
         self._client.on_wait, self._client.max_wait_s = on_wait, max_wait_s
 
-    def begin_run(self, down: Mapping[str, str]) -> None:
+    def begin_run(self, down: Mapping[str, str], on_wait: Callable[[float, str], None]) -> None:
         self._client.breaker.begin_run(down)
+        self._client.on_wait = on_wait
+
+    def quotas(self) -> list[QuotaLeft]:
+        return self._client.open_quotas()
 
     def down_endpoints(self) -> dict[str, str]:
         return self._client.breaker.down()

@@ -17,6 +17,7 @@ import httpx
 from forgelore.errors import ConfigError, EndpointDown, ForgeError, InvalidValue, LostPage, NotFound, RateLimited
 from forgelore.net.policy import (
     ANYWHERE,
+    BUDGETS,
     ONCE,
     OPTIONAL_TEXT,
     USUAL,
@@ -25,7 +26,6 @@ from forgelore.net.policy import (
     NextStep,
     Pace,
     Quota,
-    QuotaLeft,
     RetryRule,
     Wait,
     after_failure,
@@ -38,6 +38,7 @@ from forgelore.net.policy import (
 from forgelore.net.policy import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
 from forgelore.ports.forge import LostWrite, WriteDelayed
 from forgelore.profiles import PROBED, TITLES
+from forgelore.records import QuotaLeft
 from forgelore.text.dates import parse_http_date
 from forgelore.text.refs import is_loopback, web_root
 from forgelore.version import __version__
@@ -77,7 +78,6 @@ MAX_REDIRECTS = 5
 MAX_LIMITS = 40
 MIN_TOKEN = 8  # shorter ones are words, and words may be said
 WRITES_PER_SECOND = 1.0  # https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api
-BUDGETS = {"core": "REST", "graphql": "GraphQL"}  # as GitHub calls them -> as people do
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 

@@ -33,12 +33,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from forgelore.records import QuotaLeft
 from forgelore.text.dates import parse_http_date
 
 ATTEMPTS = 6
 SECONDARY_S = 60.0
 MAX_JITTER_S = 10.0
 QUOTA = "rate limit"
+BUDGETS = {"core": "REST", "graphql": "GraphQL"}  # as GitHub calls them -> as people do
 _TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
@@ -233,15 +235,6 @@ class Tries:
         self.failures += not decision.is_limit
 
 
-class QuotaLeft(NamedTuple):
-    """What the forge last said of a quota: requests left of `limit` (None: it did not say) until `reset_s`."""
-
-    name: str
-    left: int
-    limit: int | None
-    reset_s: int
-
-
 class Quota:
     """What the forge last said is left, by resource. Answers of one window overtake each other: the least counts."""
 
@@ -257,7 +250,7 @@ class Quota:
         limit = _number(headers.get("x-ratelimit-limit") or headers.get("ratelimit-limit"))
         known = self._left.get(name)
         least = min(left, known.left) if known and known.reset_s == reset_s else left
-        self._left[name] = QuotaLeft(name, least, limit, reset_s)
+        self._left[name] = QuotaLeft(BUDGETS.get(name, "requests"), least, limit, reset_s)
 
     def open_windows(self, now_s: float) -> list[QuotaLeft]:
         """Return the quotas whose hour is not over."""

@@ -27,7 +27,7 @@ from forgelore.model import (
     Thread,
 )
 from forgelore.ports.closing import ForgeClosings
-from forgelore.records import KnownConversation
+from forgelore.records import KnownConversation, QuotaLeft
 from forgelore.words import JobKind, NoteScope
 
 
@@ -265,8 +265,14 @@ class ForgeMeter(Protocol):
         """Say who is told of waits, and how long a limit may be waited for."""
         ...
 
-    def begin_run(self, down: Mapping[str, str]) -> None:
-        """Begin with the endpoints that were down when somebody last asked: each is tried once before it counts."""
+    def begin_run(self, down: Mapping[str, str], on_wait: Callable[[float, str], None]) -> None:
+        """Begin with the endpoints that were down when somebody last asked: each is tried once before it counts. Who is
+        told of waits is another one from now on.
+        """
+        ...
+
+    def quotas(self) -> list[QuotaLeft]:
+        """Return what the forge last said is left of each quota."""
         ...
 
     def down_endpoints(self) -> dict[str, str]:

@@ -6,11 +6,12 @@ import json
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from forgelore.errors import Locked
 from forgelore.model import Cursor
+from forgelore.records import QuotaLeft
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
 from forgelore.store.sqlite.connection import one_of, pack_list
@@ -109,24 +110,47 @@ def load_down_endpoints(store: Store, host: str, now_ms: int) -> dict[str, str]:
     return dict(store.rows(sql, host, now_ms - MEMORY_MS))
 
 
+class WorkProgress(NamedTuple):
+    """How far work is: rows `done` of `expected` in a stage, as people call it, since when; and until when it waits,
+    and what for.
+    """
+
+    stage: str | None = None
+    done: int = 0
+    expected: int | None = None
+    stage_began_at: int | None = None
+    waiting_until: int | None = None
+    waiting_for: str | None = None
+
+
 class Lock:
     """A held lock row. `confirm` inside each write transaction proves that nobody took it over."""
 
     def __init__(self, store: Store, name: str, owner: str, shown: str = "this project") -> None:
         self._store, self._name, self._owner, self._shown = store, name, owner, shown
-        # How far the holder is, for other processes to show: written by the next `confirm`.
-        self.progress: tuple[str | None, int, int | None] = (None, 0, None)  # stage, rows done, rows expected
+        self.progress = WorkProgress()  # for other processes to show: written by the next `confirm`
+        self.meter: Callable[[], tuple[int, list[QuotaLeft]]] = lambda: (0, [])  # requests made, and what is left
+        self._written: tuple[int, WorkProgress | None] = (0, None)
 
     def confirm(self, now_ms: int) -> None:
         sql = """
             UPDATE locks
-            SET heartbeat_at = ?, stage = ?, done = ?, expected = ?
+            SET heartbeat_at = ?, stage = ?, done = ?, expected = ?, stage_began_at = ?, waiting_until = ?,
+              waiting_for = ?, requests = ?, quotas = ?
             WHERE name = ? AND owner = ?
         """
-        if not self._store.run(sql, now_ms, *self.progress, self._name, self._owner):
+        progress, (requests, quotas) = self.progress, self.meter()
+        measured = (requests, json.dumps(quotas))
+        if not self._store.run(sql, now_ms, *progress, *measured, self._name, self._owner):
             raise Locked(
                 f"another process took over {self._shown}", hint="let it finish; everything saved so far is kept"
             )
+        self._written = now_ms, progress
+
+    def confirm_if_due(self, now_ms: int, every_ms: int) -> None:
+        """Confirm if nobody did for so long, or there is something new to show."""
+        if self._written[1] != self.progress or not 0 <= now_ms - self._written[0] < every_ms:
+            self.confirm(now_ms)
 
     def release(self) -> None:
         _held_here.discard(self._owner)
@@ -205,7 +229,8 @@ class SyncRun(NamedTuple):
 
 class LockHolder(NamedTuple):
     """The process that holds a lock, when it last said so, and how far it was then: rows `done` of `expected` in a
-    stage, as people call it. None: it has not begun, or nobody knows how many there are.
+    stage, as people call it, at `rate` a second, so that the stage takes `left_s` more. None: it has not begun, or
+    nobody knows. `requests`: those of this run; `quotas`: what the forge last said is left.
     """
 
     machine: str
@@ -214,6 +239,12 @@ class LockHolder(NamedTuple):
     stage: str | None = None
     done: int = 0
     expected: int | None = None
+    rate: float | None = None
+    left_s: int | None = None
+    waiting_until: int | None = None
+    waiting_for: str | None = None
+    requests: int = 0
+    quotas: list[QuotaLeft] = []  # noqa: RUF012 - never changed
 
 
 def load_positions(store: Store, project_id: int) -> list[ListPosition]:
@@ -272,13 +303,24 @@ def was_interrupted(store: Store, project_id: int) -> bool:
 
 def find_lock_holder(store: Store, name: str) -> LockHolder | None:
     """Return who holds a lock; None when nobody does."""
-    sql = """
-        SELECT machine, pid, heartbeat_at, stage, done, expected
+    sql = f"""
+        SELECT machine, pid, heartbeat_at, requests, quotas, {", ".join(WorkProgress._fields)}
         FROM locks
         WHERE name = ?
     """
     row = store.row(sql, name)
-    return LockHolder._make(row) if row else None
+    if row is None:
+        return None
+    machine, pid, heartbeat_at, requests, quotas = row[:5]
+    work = WorkProgress._make(row[5:])
+    seconds = (heartbeat_at - (work.stage_began_at or heartbeat_at)) / 1000
+    rate = round(work.done / seconds, 1) if seconds > 0 else None
+    left = (work.expected or 0) - work.done
+    return LockHolder(
+        machine, pid, heartbeat_at, work.stage, work.done, work.expected, rate,
+        round(left / rate) if rate and left > 0 else None, work.waiting_until, work.waiting_for, requests,
+        [QuotaLeft(*one) for one in json.loads(quotas)],
+    )  # fmt: skip
 
 
 def count_arriving(store: Store, project_ids: Iterable[int], now_ms: int) -> tuple[int, int]:

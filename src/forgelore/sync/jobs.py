@@ -26,7 +26,7 @@ from forgelore.store.jobs import (
     queue_missing_part,
     ready_jobs,
 )
-from forgelore.store.sync import Lock
+from forgelore.store.sync import Lock, WorkProgress
 from forgelore.sync.pages import PageSaver, ends_the_run, is_switched_off, parse_job_key
 from forgelore.text.patches import read_diff
 from forgelore.words import JobKind
@@ -229,17 +229,18 @@ def _failed(context: SyncContext, job: Job, error: LoreError) -> None:
 
 
 EVERY_S = 15.0
+LOOK_S = 1.0  # how often somebody looks whether there is something new to show to other processes
 
 
 @contextlib.contextmanager
 def beating(lock: Lock, now: Callable[[], int]) -> Iterator[None]:
-    """Confirm the lock every few seconds, in a thread of its own, until the block ends."""
+    """Confirm the lock every few seconds, in a thread of its own, and say how far the work is, until the block ends."""
     ended = threading.Event()
 
     def beat() -> None:
-        while not ended.wait(EVERY_S):
+        while not ended.wait(LOOK_S):
             try:
-                lock.confirm(now())
+                lock.confirm_if_due(now(), int(EVERY_S * 1000))
             except LoreError:
                 return  # the writer meets the same answer in its next transaction and says so
 
@@ -252,12 +253,23 @@ def beating(lock: Lock, now: Callable[[], int]) -> Iterator[None]:
         thread.join()
 
 
-def noting_progress(lock: Lock, watcher: Watcher | None) -> Watcher:
+def noting_progress(lock: Lock, watcher: Watcher | None, now: Callable[[], int]) -> Watcher:
     """Return a watcher that also has the lock say how far the work is, from its next `confirm` on."""
+    began: dict[str, int] = {}
 
     def note(event: Progress) -> None:
-        if event.done and not event.is_finished:  # the stage that moved last; a list may end with nothing in it
-            lock.progress = (event.title, event.done, event.expected)
+        if event.wait_s >= 1:
+            until = now() + int(event.wait_s * 1000)
+            lock.progress = lock.progress._replace(waiting_until=until, waiting_for=event.note)
+        elif event.done and not event.is_finished:  # the stage that moved last; a list may end with nothing in it
+            moment, before = now(), lock.progress
+            since = began.setdefault(event.stage, moment)
+            # What has a quota goes on while something else waits for its own.
+            waits = (before.waiting_until or 0) > moment
+            waiting = (before.waiting_until, before.waiting_for) if waits else (None, None)
+            lock.progress = WorkProgress(event.title, event.done, event.expected, since, *waiting)
+        elif event.stage:
+            began.setdefault(event.stage, now())
         if watcher is not None:
             watcher.tell(event)
 

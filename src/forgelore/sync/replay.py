@@ -89,7 +89,7 @@ def work_off_replays(
     should_stop: Callable[[], bool] = lambda: False, now: Callable[[], int] = machine_ms,
 ) -> Replayed:  # fmt: skip
     """Read again what waits for it: a migration has asked, or a replay was cut off. The caller holds the lock."""
-    watcher = noting_progress(lock, watcher)
+    watcher = noting_progress(lock, watcher, now)
     result = Replayed()
     waiting, _ = count_jobs(store, project_id).get(JobKind.REPLAY, (0, 0))
     if not waiting:

@@ -131,11 +131,12 @@ def sync_project(
     context = SyncContext(
         store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
     )
-    sync = _Sync(context, forge, stored, options, noting_progress(lock, watcher), make_searchable)
+    sync = _Sync(context, forge, stored, options, noting_progress(lock, watcher, now_ms), make_searchable)
     error: BaseException | None = None
     try:
         with beating(lock, now_ms):
-            forge.begin_run(load_down_endpoints(store, forge.host, now_ms()))
+            lock.meter = lambda: (forge.requests() - requests_before, forge.quotas())
+            forge.begin_run(load_down_endpoints(store, forge.host, now_ms()), sync.watcher.waiting)
             try:
                 sync.run()
             except (ForgeError, AuthError, NotFound, RateLimited):

@@ -88,7 +88,9 @@ def _status(store: Store, project: StoredProject, runs: int) -> SyncStatus:
 def _holder(store: Store, project: StoredProject) -> LockHolder | None:
     """How many rows came is not for everybody: some of them may be confidential."""
     holder = find_lock_holder(store, f"project {project.id}")
-    return holder if store.viewer.includes_internal or not holder else holder._replace(done=0, expected=None)
+    if store.viewer.includes_internal or not holder:
+        return holder
+    return holder._replace(done=0, expected=None, rate=None, left_s=None)
 
 
 def _run(store: Store, run: SyncRun) -> SyncRun:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from forgelore.api import Progress, Watcher
+from forgelore.surfaces.present.text import clock_time
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 _LOG_EVERY_S = 10
 _LONG_WAIT_S = 5  # shorter waits are not worth a line in a log
 _CLOCK_FROM_S = 90  # of longer ones people want to know the end
-
-
-def clock_time(ms: int) -> str:
-    """Return the time of day here: 15:04."""
-    return time.strftime("%H:%M", time.localtime(ms / 1000))
 
 
 def _describe_wait(event: Progress) -> str:

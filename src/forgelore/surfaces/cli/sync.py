@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import Incomplete, LoreError, RateLimited, format_error
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.cli.progress import clock_time, make_watcher, stopping_on_interrupt
-from forgelore.surfaces.present.text import ago, clean, number
+from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
+from forgelore.surfaces.present.text import ago, clean, clock_time, describe_holder, duration, number
 
 if TYPE_CHECKING:
     from forgelore.api import (
         IndexParts,
-        LockHolder,
         ProjectName,
         ReplayedProject,
         SyncedProject,
@@ -163,14 +162,8 @@ def _estimate(context: Context, name: "ProjectName") -> "SyncEstimate":
         context.print("  the forge does not show you its totals")
     if found.waiting_jobs:
         context.print(f"  {number(found.waiting_jobs)} parts wait from an earlier run")
-    context.print(f"  about {number(found.requests)} requests, {_duration(found.seconds)}, {found.megabytes} MB")
+    context.print(f"  about {number(found.requests)} requests, {duration(found.seconds)}, {found.megabytes} MB")
     return found
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
@@ -212,9 +205,10 @@ def _print_status(context: Context, status: "SyncStatus", now: int) -> None:
     counts = ", ".join(f"{number(count)} {kind}s" for kind, count in status.items.items()) or "empty"
     context.print(f"{style.bold(status.project)}  {counts}, {number(status.notes)} notes")
     if holder := status.locked_by:
-        context.print(
-            f"  {style.yellow('a sync is running')} (process {holder.pid} on {holder.machine}){_describe_stage(holder)}"
-        )
+        lines = describe_holder(holder)
+        first = f": {clean(lines[0])}" if lines else ""
+        context.print(f"  {style.yellow('a sync is running')} (process {holder.pid} on {holder.machine}){first}")
+        context.print(*(f"    {clean(line)}" for line in lines[1:]))
     for one in status.runs:
         _print_run(context, one, now)
     for cursor in status.cursors:
@@ -234,14 +228,6 @@ def _print_status(context: Context, status: "SyncStatus", now: int) -> None:
             f"    {error.job}: {clean(error.error)} ({error.attempts} attempts, next"
             f" {'with the next sync' if turn is None else ago(turn, now)})"
         )
-
-
-def _describe_stage(holder: "LockHolder") -> str:
-    """Return how far a running sync is: ": issues 400 of 1,200"."""
-    if not holder.stage:
-        return ""
-    of = f" of {number(holder.expected)}" if holder.expected and holder.done <= holder.expected else ""
-    return f": {holder.stage} {number(holder.done)}{of}"
 
 
 def _print_run(context: Context, run: "SyncRun", now: int) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forgelore.surfaces.present.data import MISSING, Absence, JsonValue, as_data
 from forgelore.surfaces.present.find import why
-from forgelore.surfaces.present.text import ago, clean, day, fit, format_ms, seen
+from forgelore.surfaces.present.text import ago, clean, day, describe_holder, fit, format_ms, seen
 from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _describe_work(name: str, item: "PersonItem") -> str:
 
 class ProjectStatus(NamedTuple):
     """Where a project stands. `synced_at`: when the last run ended that worked; null where none did. `waiting`: jobs
-    that wait for the forge or for the index.
+    that wait for the forge or for the index. `progress`: how far a running sync is.
     """
 
     project: str
@@ -299,6 +299,7 @@ class ProjectStatus(NamedTuple):
     last_error: str
     is_syncing: bool
     waiting: int
+    progress: list[str]
 
 
 class ProjectStatuses(NamedTuple):
@@ -337,6 +338,7 @@ def _project_status(status: "SyncStatus") -> ProjectStatus:
         status.project, status.items, status.notes, format_ms(ended) if ended is not None else None,
         last.status if last else None, one_line(last.error, 300) if last else "", status.locked_by is not None,
         sum(job.waiting for jobs in (status.jobs, status.index) for job in jobs.values()),
+        [one_line(line, 200) for line in describe_holder(status.locked_by)] if status.locked_by else [],
     )  # fmt: skip
 
 
@@ -347,7 +349,7 @@ def _last_success(status: "SyncStatus") -> int | None:
 def _write_status(status: ProjectStatus, when: str) -> str:
     counts = ", ".join(f"{count} {kind}s" for kind, count in status.items.items()) or "empty"
     parts = [f"{status.project}: {counts}, {status.notes} notes", f"last synced {when}"]
-    parts += ["a sync is running"] if status.is_syncing else []
+    parts += [": ".join(["a sync is running", *status.progress[:1]]), *status.progress[1:]] if status.is_syncing else []
     parts += [f"last run {status.last_status}: {status.last_error}"] if status.last_error else []
     parts += [f"{status.waiting} jobs wait"] if status.waiting else []
     return "; ".join(parts)

@@ -7,16 +7,21 @@ import datetime as dt
 import os
 import re
 import sys
+import time
 import unicodedata
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from forgelore.text.dates import ago, as_ms, format_ms
 from forgelore.text.fence import fence_alone, printable, printable_line, seen
 from forgelore.text.markdown import safe_url
 
+if TYPE_CHECKING:
+    from forgelore.api import LockHolder
+
 __all__ = [
-    "Style", "ago", "as_ms", "cells", "clean", "counted_noun", "day", "fence_alone", "fit", "format_ms", "number",
-    "printable", "printable_line", "safe_url", "seen", "table", "width", "wrap", "wrap_words",
+    "Style", "ago", "as_ms", "cells", "clean", "clock_time", "counted_noun", "day", "describe_holder", "duration",
+    "fence_alone", "fit", "format_ms", "number", "printable", "printable_line", "safe_url", "seen", "table", "width",
+    "wrap", "wrap_words",
 ]  # fmt: skip
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -190,3 +195,34 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 def number(value: int) -> str:
     return f"{value:,}"
+
+
+def describe_holder(holder: "LockHolder") -> list[str]:
+    """Return how far a running sync is, a line each: ["issues 400 of 1,200, 55 a second, 15 s left"]."""
+    lines = []
+    if holder.stage:
+        of = f" of {number(holder.expected)}" if holder.expected and holder.done <= holder.expected else ""
+        parts = [f"{holder.stage} {number(holder.done)}{of}" if holder.done else holder.stage]
+        parts += [f"{holder.rate:,.0f} a second"] if holder.rate and holder.rate >= 1 else []
+        parts += [f"{duration(holder.left_s)} left"] if holder.left_s and not holder.waiting_until else []
+        lines.append(", ".join(parts))
+    if holder.requests:
+        quotas = [
+            f"{number(one.left)} of {number(one.limit)} left for {one.name}" for one in holder.quotas if one.limit
+        ]
+        lines.append("; ".join([f"{number(holder.requests)} requests", *quotas]))
+    if holder.waiting_until:
+        lines.append(f"waiting until {clock_time(holder.waiting_until)} ({holder.waiting_for})")
+    return lines
+
+
+def clock_time(ms: int) -> str:
+    """Return the time of day here: 15:04."""
+    return time.strftime("%H:%M", time.localtime(ms / 1000))
+
+
+def duration(seconds: float) -> str:
+    """Return a time that people can grasp: 40 s, 12 min, 1.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
