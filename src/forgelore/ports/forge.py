@@ -179,6 +179,16 @@ class ForgeReader(Protocol):
         """Return how many items of each kind there are; None for a kind that must be swept because nobody counts it."""
         ...
 
+    def counts_since(self, project: Project, kind: Kind, times: Sequence[int]) -> dict[int, int]:
+        """Return how many items of a kind were last changed at each of these times or later: as many of them as one
+        request tells, none where the forge does not count so.
+        """
+        ...
+
+    def items_between(self, project: Project, kinds: Sequence[Kind], start_ms: int, end_ms: int) -> list[Item]:
+        """Return the items of these kinds that were last changed in this span, both ends included."""
+        ...
+
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         """Return the numbers of every item of a kind."""
         ...

@@ -446,6 +446,19 @@ def count_live_by_kind(store: Store, project_id: int) -> dict[str, int]:
     return dict(rows)
 
 
+def load_update_times(store: Store, project_id: int, kinds: Sequence[str]) -> list[tuple[int, str, int]]:
+    """Return (time of the last change, kind, number) of everything of these kinds that the forge should still have, the
+    longest unchanged first.
+    """
+    sql = f"""
+        SELECT coalesce(updated_at, 0), kind, number
+        FROM items
+        WHERE project_id = ? AND kind {one_of()} AND deleted_at IS NULL
+        ORDER BY 1, 2, 3
+    """
+    return [(updated_at, kind, number) for updated_at, kind, number in store.rows(sql, project_id, pack_list(kinds))]
+
+
 def load_live_numbers(store: Store, project_id: int, kind: str) -> dict[int, bool]:
     """Return number -> whether only some readers may see it, of everything the forge should still have.
 

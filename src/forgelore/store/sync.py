@@ -248,11 +248,11 @@ class LockHolder(NamedTuple):
 
 
 def load_positions(store: Store, project_id: int) -> list[ListPosition]:
-    """Return how far every list was read, by name; sweeps for deletions are none."""
+    """Return how far every list was read, by name; what only comparisons remember has a colon in it."""
     sql = """
         SELECT resource, updated_at, is_complete
         FROM sync_cursors
-        WHERE project_id = ? AND resource NOT LIKE 'sweep:%'
+        WHERE project_id = ? AND resource NOT LIKE '%:%'
         ORDER BY resource
     """
     rows = store.rows(sql, project_id)

@@ -1,19 +1,22 @@
 """What the forge no longer has, and what it has that we missed.
 
 Counting is cheap: when the forge's totals equal ours, nothing more is asked. When it has fewer, the numbers are
-compared at once: each item that seems gone gets a second look by itself, and only then a tombstone. When it has more,
-something was probably created while we read and the next sync's list brings it: only a difference that is still there
-then is looked into, once a day at most. A difference that comparing does not mend is compared again after a day, and
-what cannot be counted (GitLab stops at 10,000) after a week. A reader who lost rights sees less, which is not a
-deletion: confidential items are never buried, and when too much seems gone at once nothing is.
+compared at once: each item that seems gone gets a second look by itself, and only then a tombstone. In a large project
+the spans of time are found first in which the totals differ, and only what was last changed in these is listed. When
+it has more, something was probably created while we read and the next sync's list brings it: only a difference that is
+still there then is looked into, once a day at most. A difference that comparing does not mend is compared again after a
+day, and what cannot be counted (GitLab stops at 10,000) after a week. A reader who lost rights sees less, which is not
+a deletion: confidential items are never buried, and when too much seems gone at once nothing is.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from forgelore.errors import LoreError, RateLimited
 from forgelore.model import Cursor, ItemKey, Kind, Project
-from forgelore.ports.forge import ForgeReader, SecondLook
+from forgelore.ports.forge import ForgeReader, Page, Resource, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync import load_cursor, save_cursor
@@ -37,7 +40,7 @@ def compare_totals(context: SyncContext, forge: ForgeReader, totals: Totals) -> 
         warning
         for kind, total in totals.items()
         if _is_due(context, kind, total)
-        for warning in _compare(context, forge, kind)
+        for warning in _compare(context, forge, kind, total)
     ]
 
 
@@ -75,15 +78,103 @@ class Comparison(NamedTuple):
         return lost_too_many(len(self.gone), self.live)
 
 
-def compare_numbers(known: KnownStore, forge: ForgeReader, project: Project, kind: Kind) -> Comparison:
-    """Ask the forge which items of a kind it has."""
-    there, mine = forge.sweep(project, kind), known.live_numbers(kind)
+def compare_numbers(
+    known: KnownStore, forge: ForgeReader, project: Project, kind: Kind, total: int | None = None
+) -> Comparison:
+    """Ask the forge which items of a kind it has: of all of them, or where its total shows that few are missing."""
+    mine = known.live_numbers(kind)
+    narrow = total is not None and len(mine) > FEW and abs(total - len(mine)) <= FEW_DIFFER
+    if narrow and (found := _compare_spans(known, forge, project, kind, total or 0)) is not None:
+        return found
+    there = forge.sweep(project, kind)
     gone = [ItemKey(kind, number) for number, is_hidden in mine.items() if number not in there and not is_hidden]
     return Comparison(len(mine), gone, [ItemKey(kind, number) for number in sorted(there - mine.keys())])
 
 
-def _compare(context: SyncContext, forge: ForgeReader, kind: Kind) -> list[str]:
-    found = compare_numbers(KnownStore(context.store, context.project_id), forge, context.project, kind)
+FEW = 500  # items: to list them costs no more than to count them
+FEW_DIFFER = 20
+LISTED = 100  # items of a span that are listed rather than counted once more
+PARTS = 20  # of a span, counted at once
+MAX_COUNTS = 14  # requests: where differences are everywhere, a sweep is cheaper
+FOREVER = 253_402_300_000_000  # the end of the year 9999
+
+
+def _compare_spans(
+    known: KnownStore, forge: ForgeReader, project: Project, kind: Kind, total: int
+) -> Comparison | None:
+    """Compare totals of spans of time, and list those that differ; None where the forge cannot say or most differ.
+
+    An item that was changed meanwhile has left its span: it seems gone, and the second look finds it.
+    """
+    mine = known.update_times((kind,))
+    times = [moment for moment, _ in mine]
+    later = {0: total, FOREVER: 0}  # how many the forge has from a moment on
+    spans, listed, requests = [(0, FOREVER)], list[tuple[int, int]](), 0
+    while spans:
+        start, end = spans.pop()
+        first, last = bisect_left(times, start), bisect_left(times, end)
+        if last - first == later[start] - later[end]:
+            continue
+        cuts = _cuts(times[first:last], start) if last - first > LISTED else []
+        if not cuts:
+            listed.append((start, end))
+            continue
+        counted = forge.counts_since(project, kind, cuts)
+        later |= counted
+        requests += 1
+        if not counted or requests + len(listed) > MAX_COUNTS:
+            return None
+        ends = [start, *sorted(counted), end]
+        spans += pairwise(ends)
+    there = {item.key for start, end in listed for item in forge.items_between(project, (kind,), start, end - 1)}
+    inside = [key for moment, key in mine if any(start <= moment < end for start, end in listed)]
+    hidden, mine_all = known.live_numbers(kind), {key for _, key in mine}
+    gone = [key for key in inside if key not in there and not hidden[key.number]]
+    return Comparison(len(mine), gone, sorted(there - mine_all, key=lambda key: key.number))
+
+
+def _cuts(times: list[int], start: int) -> list[int]:
+    """Return moments that cut a span into parts with about as many items each."""
+    picked = {times[place * len(times) // PARTS] for place in range(1, PARTS)}
+    return sorted(picked - {start})
+
+
+RECHECKED_IN_DAYS = 30
+AT_A_TIME = 100
+
+
+def recheck_old(context: SyncContext, forge: ForgeReader, resources: Iterable[Resource]) -> None:
+    """Read the next part of each list again, once a day, so that all of it was in a month: deleting a comment moves no
+    time, and the number of comments in the list tells of it. What differs is saved, and its conversation read again.
+    """
+    for resource in resources if context.saver.policy.moves_cursors else ():
+        kinds = [kind for kind in resource.lists if kind in ("issue", "change")]
+        place = f"recheck:{resource.name}"
+        read = load_cursor(context.store, context.project_id, resource.name)
+        looked_ms = (forge.server_ms() or context.now()) - (read.swept_at or 0)
+        if not kinds or not read.is_complete or 0 <= looked_ms < DAY_MS:
+            continue
+        times = [moment for moment, _ in context.saver.known.update_times(kinds)]
+        size = max(AT_A_TIME, -(-len(times) // RECHECKED_IN_DAYS))
+        last = load_cursor(context.store, context.project_id, place)
+        first = bisect_left(times, last.updated_at or 0)
+        part = times[first : first + size]
+        try:
+            items = forge.items_between(context.project, kinds, part[0], part[-1]) if part else []
+        except LoreError as error:
+            if ends_the_run(error):
+                raise
+            return  # the list itself will say what is wrong
+        is_end = first + size >= len(times)
+        behind = Cursor(updated_at=None if is_end else part[-1] + 1)
+        with context.store.transaction():
+            context.saver.save(Page(items=items), resource.name, context.now())
+            save_cursor(context.store, context.project_id, place, behind)
+            context.lock.confirm(context.now())
+
+
+def _compare(context: SyncContext, forge: ForgeReader, kind: Kind, total: int | None) -> list[str]:
+    found = compare_numbers(KnownStore(context.store, context.project_id), forge, context.project, kind, total)
     looks, missed = list(map(job_key, found.gone)), list(map(job_key, found.missed))
     warnings = []
     if found.is_lost_sight:

@@ -24,7 +24,7 @@ from forgelore.ports.progress import Watcher
 from forgelore.records import KnownConversation
 from forgelore.store.change_lines import save_lines
 from forgelore.store.database import Store
-from forgelore.store.item_lists import count_live, load_live_numbers
+from forgelore.store.item_lists import count_live, load_live_numbers, load_update_times
 from forgelore.store.items import (
     FactName,
     Saved,
@@ -457,6 +457,11 @@ class KnownStore:
 
     def live_count(self, kind: str) -> int:
         return count_live(self._store, self._project_id, kind)
+
+    def update_times(self, kinds: Sequence[Kind]) -> list[tuple[int, ItemKey]]:
+        """Return when everything of these kinds was last changed, the longest unchanged first."""
+        rows = load_update_times(self._store, self._project_id, kinds)
+        return [(updated_at, ItemKey(kind, number)) for updated_at, kind, number in rows]  # type: ignore[arg-type]
 
     def live_numbers(self, kind: str) -> dict[int, bool]:
         """Return number -> whether only some readers may see it, of everything the forge should still have."""

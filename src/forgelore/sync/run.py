@@ -36,7 +36,7 @@ from forgelore.store.sync import (
     save_down_endpoints,
     start_run,
 )
-from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
+from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, recheck_old, remember_totals
 from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, beating, fetch_lines, noting_progress, work_off
 from forgelore.sync.pages import KnownStore, PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
@@ -206,6 +206,7 @@ class _Sync:
             with self.store.transaction():
                 reset_cursors(self.store, self.project_id, [resource.name for resource in resources])
                 compare_anew(self.context, {kind for resource in resources for kind in resource.lists})
+        recheck_old(self.context, self.forge, resources)
         totals = self._totals_for_people(resources)
         for stage in sorted({resource.stage for resource in resources}):
             self._read([r for r in resources if r.stage == stage and not self._holds_back(r)], totals)

@@ -175,7 +175,7 @@ def drop_missing(
         total = counts.get(kind)
         if total is None or total == known.live_count(kind) or total > MAX_SWEPT or budget.spent():
             continue
-        found = compare_numbers(known, forge, project, kind)
+        found = compare_numbers(known, forge, project, kind, total)
         if found.is_lost_sight:
             gone = len(found.gone)
             warnings.append(f"{gone} of {found.live} {kind}s are no longer visible to this token; they are kept")

@@ -202,6 +202,23 @@ class Forgejo(ForgejoWrites, MeteredForge):
         params: dict[str, Any] = {"state": "all", "type": TYPE_OF[kind], "limit": 1}
         return total_of(self._rest.checked(self._client.get(f"{repo_path(project)}/issues", params), TYPE_OF[kind]))
 
+    def counts_since(self, project: Project, kind: Kind, times: Sequence[int]) -> dict[int, int]:
+        """Return the total of the middle time: there is one in a request."""
+        middle = times[len(times) // 2]
+        params = {"state": "all", "type": TYPE_OF[kind], "limit": 1, "since": format_ms(middle)}
+        answer = self._rest.checked(self._client.get(f"{repo_path(project)}/issues", params), TYPE_OF[kind])
+        total = total_of(answer)
+        return {middle: total} if total is not None else {}
+
+    def items_between(self, project: Project, kinds: Sequence[Kind], start_ms: int, end_ms: int) -> list[Item]:
+        found: dict[ItemKey, Item] = {}
+        for kind in kinds:
+            params = {"state": "all", "type": TYPE_OF[kind], "since": format_ms(start_ms), "before": format_ms(end_ms)}
+            for answer in walk_pages(self._client, f"{repo_path(project)}/issues", params):
+                body = self._rest.checked(answer, TYPE_OF[kind]).body
+                found |= {item.key: item for item in read_rows(body, wire.parse_item, TYPE_OF[kind]).values}
+        return list(found.values())
+
     def cost(self, missing: dict[Kind, int], notes: int) -> int:
         """Return about how many requests it takes: a page per 50 items or comments, four for each change."""
         issues, changes = missing.get("issue", 0), missing.get("change", 0)

@@ -260,6 +260,17 @@ class GitHub(GitHubWrites, MeteredForge):
             _pages(issues + changes, 99) + _pages(notes, 99) + second_looks + _pages(missing.get("discussion", 0), 25)
         )
 
+    def counts_since(self, project: Project, kind: Kind, times: Sequence[int]) -> dict[int, int]:
+        """Of issues alone: the list of pull requests has no times, and hardly any of these is ever deleted."""
+        if kind != "issue" or not self._has_token or not times:
+            return {}
+        found = self._graph.counts_since(project.name.path, times)
+        return {moment: total for moment, total in zip(times, found, strict=True) if total is not None}
+
+    def items_between(self, project: Project, kinds: Sequence[Kind], start_ms: int, end_ms: int) -> list[Item]:
+        found = self._lists.items_between(repo_path(project), start_ms, end_ms) if project.has_issues else []
+        return [item for item in found if item.key.kind in kinds]
+
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         """Return the numbers of every item of a kind, to compare with the store."""
         if kind == "discussion":

@@ -24,7 +24,7 @@ https://docs.github.com/rest/authentication/authenticating-to-the-rest-api#authe
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -36,6 +36,7 @@ from forgelore.forges.rest import TokenAccess
 from forgelore.net.client import Client
 from forgelore.net.pages import read
 from forgelore.net.policy import GRAPHQL
+from forgelore.text.dates import format_ms
 
 FEW = 3  # batches in a row without a single node: the others would be the same
 HEAVY = "RESOURCE_LIMITS_EXCEEDED"
@@ -327,6 +328,16 @@ class Graph:
 
     def has_discussion(self, path: str, number: int) -> bool:
         return self.part_of(path, "discussion", DISCUSSION, number=number) is not None
+
+    def counts_since(self, path: str, times: Sequence[int]) -> list[int | None]:
+        """Return how many issues were last changed at each of these times or later."""
+        parts = " ".join(
+            f'c{place}: issues(first: 1, filterBy: {{since: "{format_ms(moment)}"}}) {{ totalCount }}'
+            for place, moment in enumerate(times)
+        )
+        owner, _, name = path.partition("/")
+        found = self.query(_COUNTS % parts, owner=owner, name=name)["repository"]
+        return [(found.get(f"c{place}") or {}).get("totalCount") for place in range(len(times))]
 
     def _nodes(self, query: str, variables: dict[str, Any], ids: list[str]) -> list[Node]:
         data, errors = self._ask(query, {"ids": ids, **variables})

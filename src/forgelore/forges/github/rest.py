@@ -108,6 +108,17 @@ class GitHubLists:
                 cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide, warnings=part.warnings
             )
 
+    def items_between(self, root: str, start_ms: int, end_ms: int) -> list[Item]:
+        """Return issues and changes that were last changed in this span, both ends included."""
+        params, found = {"state": "all", "sort": "updated", "direction": "asc"}, dict[ItemKey, Item]()
+        for part in walk(
+            self._rest.client, f"{root}/issues", params, since_name="since", since_ms=start_ms, parse=self._item_rows
+        ):
+            found |= {item.key: item for item in part.values if (item.updated_at or 0) <= end_ms}
+            if (part.updated_at or 0) > end_ms:
+                break
+        return list(found.values())
+
     def _item_rows(self, answer: HttpAnswer) -> ParsedRows[WalkedRow[Item]]:
         def parse(raw: bytes) -> WalkedRow[Item]:
             item = wire.parse_item(raw)

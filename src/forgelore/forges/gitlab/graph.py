@@ -25,6 +25,7 @@ from forgelore.model import File, ItemKey, Kind, Thread
 from forgelore.net.client import Client
 from forgelore.net.pages import read
 from forgelore.net.policy import RetryRule
+from forgelore.text.dates import format_ms
 
 TWICE = RetryRule(attempts=2)  # an answer that never comes is asked for in halves instead
 AGAIN = "run the same command again"
@@ -103,7 +104,13 @@ class _Answer(Struct):
     errors: list[dict[str, Any]] = field(default_factory=list)
 
 
+class _Counts(Struct):
+    data: dict[str, dict[str, dict[str, int] | None] | None] | None = None
+    errors: list[Any] = field(default_factory=list)
+
+
 _answer = msgspec.json.Decoder(_Answer)
+_counts = msgspec.json.Decoder(_Counts)
 
 
 class GitLabGraph:
@@ -118,7 +125,7 @@ class GitLabGraph:
         """Forget what the server refused: a run gives up for itself alone."""
         self._sizes = dict(MOST)
         self._hidden = _HIDDEN[0]
-        self._lost: set[str] = set() if self._has_token else {"threads", "files"}
+        self._lost: set[str] = set() if self._has_token else {"threads", "files", "counts"}
         self._fruitless = 0
 
     def size(self, part: str, kind: Kind) -> int:
@@ -138,6 +145,24 @@ class GitLabGraph:
         """Return the files of changes, without their lines; what is missing must be asked of REST."""
         items = self._fetch("files", path, "change", list(numbers))
         return {number: files for number, item in items.items() if (files := _files_of(item)) is not None}
+
+    def counts_since(self, path: str, kind: Kind, times: Sequence[int]) -> dict[int, int]:
+        """Return how many items were last changed at each of these times or later; nothing where nobody counts so."""
+        parts = " ".join(
+            f'c{place}: {_CONNECTIONS[kind]}(first: 1, updatedAfter: "{format_ms(moment)}") {{ count }}'
+            for place, moment in enumerate(times)
+        )
+        if "counts" in self._lost:
+            return {}
+        query = f"query Counts($path: ID!) {{ project(fullPath: $path) {{ {parts} }} }}"
+        answer = self._client.post_json(self._url, {"query": query, "variables": {"path": path}}, TWICE)
+        said = read(answer.body, _counts)[0] if answer.status == 200 else _Counts()
+        found = (said.data or {}).get("project") or {}
+        if said.errors or not found:
+            self._lost.add("counts")
+            return {}
+        totals = [found.get(f"c{place}") or {} for place in range(len(times))]
+        return {moment: total["count"] for moment, total in zip(times, totals, strict=True) if "count" in total}
 
     def _fetch(self, part: str, path: str, kind: Kind, numbers: list[int]) -> dict[int, GraphItem]:
         """Return items by number, asking in halves for a batch that failed, until too many did in a row."""
