@@ -23,14 +23,17 @@ NOTE = (
 )
 # Taken by others, not by this bench; [low, high] is the 95 % interval.
 TRIAL = [
-    ["ordinary issues: warned", "8 %", "4.7 % [2, 9]", "holds"],
-    ["ordinary issues: any comment", "25 %", "21 % [16, 29]", "holds"],
-    ["duplicates: warned, the right one first", "31 %", "13 % [9, 20]", "does not hold"],
-    ["duplicates: in the table", "55 %", "27 % [20, 34]", "does not hold"],
+    ["ordinary issues: warned", "8 %", "8.3 % [5, 13]"],
+    ["ordinary issues: any comment", "25 %", "30 % [25, 36]"],
+    ["duplicates: warned, the right one first", "18.5 %", "21 % [17, 27]"],
+    ["duplicates: in the list", "36 %", "37 % [31, 43]"],
+    ["of warned duplicates: the right one first", "", "77 % [66, 86]"],
+    ["the right one first / in the first three, whatever the thresholds", "", "0.53 / 0.68"],
 ]
 TRIAL_NOTE = (
-    "The bot of this repository, as it ranked before the trees, on a tracker that took no part in fitting, measured"
-    " from outside. The noise was bounded as told. The use was half of what our three trackers had promised."
+    "Two trackers that took no part in making the bot, replayed in order of time by others: 120 duplicates and 120"
+    " ordinary issues of each. The figures travel. An earlier trial of the ranking before had found 13 % and 27 % of"
+    " duplicates where 31 % and 55 % were told."
 )
 
 
@@ -42,7 +45,7 @@ def main(_arguments: list[str]) -> None:
     parts = [
         NOTE,
         "## An independent trial",
-        table(["", "told before", "measured", ""], TRIAL),
+        table(["", "told before", "measured"], TRIAL),
         TRIAL_NOTE,
         f"## The same measured here, on {TRACKER}",
         share_table(one),
