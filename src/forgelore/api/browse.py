@@ -14,7 +14,6 @@ from forgelore.text.values import check_text
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.history.people import LabelCount
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText
 
@@ -114,15 +113,6 @@ class TreeEntry(NamedTuple):
 
     path: str
     files: int
-
-
-def list_labels(app: App, project: str | None) -> "tuple[LabelCount, ...]":
-    from forgelore.history.people import LabelCount
-    from forgelore.store.known_values import count_labels
-
-    found = app.named_project(project)
-    rows = count_labels(app.store(), found.id if found else None)
-    return tuple(LabelCount(*row) for row in rows)
 
 
 def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ...]:

@@ -263,9 +263,11 @@ class History:
 
     def labels(self, project: str | None = None) -> "tuple[LabelCount, ...]":
         """Return the labels that items have, the most used first."""
-        from forgelore.api.browse import list_labels
+        from forgelore.history.people import LabelCount
+        from forgelore.store.known_values import count_labels
 
-        return list_labels(self.app, project)
+        found = self.app.named_project(project)
+        return tuple(LabelCount(*row) for row in count_labels(self.app.store(), found.id if found else None))
 
     def tree(self, folder: str = "", *, project: str | None = None) -> "tuple[TreeEntry, ...]":
         """Return what a folder of the indexed code holds: folders, with how many files are below them, then files.

@@ -36,10 +36,10 @@ def add_ask_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", metavar="TYPE", action="append", help="only these types: issue, change, code …")
     parser.add_argument("--path", metavar="GLOB", action="append", help="only these paths")
     parser.add_argument("--budget", type=int, default=60_000, metavar="N", help="token limit (default %(default)s)")
+    parser.add_argument("--steps", type=int, default=30, metavar="N", help="limit of model turns (default %(default)s)")
     parser.add_argument(
-        "--steps", type=int, default=30, metavar="N", help="most turns of the model (default %(default)s)"
+        "--time", type=float, default=600, metavar="S", help="time limit in seconds (default %(default)s)"
     )
-    parser.add_argument("--time", type=float, default=600, metavar="S", help="seconds (default %(default)s)")
     parser.add_argument("--strict", action="store_true", help="fail if a claim has no valid citation")
     parser.add_argument("--profile", choices=("cheap", "strong"), help="language model profile of your settings")
     parser.add_argument("--no-model", action="store_true", help="show the best-matching passages, without a model")

@@ -149,9 +149,9 @@ def _pair_line(pair: "BlindPair") -> dict[str, object]:
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=int, nargs="?", metavar="RUN", help="the number of an audit; default: the newest")
     add_project_option(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page of everything, which loads nothing, and end")
+    parser.add_argument("--html", metavar="FILE", help="only write everything to a self-contained page")
     parser.add_argument("--gate-rank-max", type=int, metavar="N", help="accept only targets up to this rank")
-    parser.add_argument("--gate-score-min", type=float, metavar="S", help="... of less similarity")
+    parser.add_argument("--gate-score-min", type=float, metavar="S", help="... of at least this similarity")
     parser.add_argument(
         "--gate-gap-min", type=float, metavar="G", help="... that lead the others by at least this much"
     )

@@ -47,7 +47,7 @@ def add_review_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", metavar="NAME", help="the same as PROJECT, as in other commands")
     parser.add_argument("--kind", choices=("issue", "change"), help="only these items; default: both")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="most pairs to ask about (%(default)s)")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many pairs to ask about (%(default)s)")
     parser.add_argument("--as", dest="reviewer", metavar="NAME", help="whose answers; default: FORGELORE_ME, or git's")
     parser.add_argument(
         "--closed-since",

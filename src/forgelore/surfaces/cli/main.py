@@ -42,7 +42,7 @@ COMMANDS = {
     "sync-status": ("fetch", "last runs, positions and pending work", "sync"),
     "import": ("fetch", "read a tracker from a JSON-lines file", "archive"),
     "export": ("fetch", "write a project as JSON lines", "archive"),
-    "open": ("fetch", "take a built index here to search it: of a bot, a URL, a file", "archive"),
+    "open": ("fetch", "fetch a ready-made index to search: a bot's, a URL or a file", "archive"),
     "generate-docs": ("index", "build the documents that are searched", "index"),
     "embed": ("index", "compute the vectors of documents", "index"),
     "index-code": ("index", "make files and commits of a clone searchable", "index"),
