@@ -43,8 +43,8 @@ COPIED = (
 BUDGETS = {
     "page to vector": 62,
     "search": 40,
-    "event to comment": 95,
-    "plan, close, rollback": 52,
+    "event to comment": 94,
+    "plan, close, rollback": 51,
     "ask": 62,
     "search over MCP": 47,
     "imports of dedupe accept": 52,
