@@ -1,7 +1,9 @@
 """`forgelore triage --since`: what the bot would have said, each item judged as of its filing."""
 
+import contextlib
 import json
 
+import apsw
 import pytest
 from test_review_page_in_browser import CONTRASTS, EVIL, OPEN_ALL, TOO_WIDE, browser  # noqa: F401 - a fixture
 
@@ -78,6 +80,14 @@ def test_known_duplicates_that_it_would_have_passed_are_counted_against_it(track
     assert cases(done)["#6"]["originals"] == ["#4"]
     counts = done.data["counts"]
     assert (counts["missed"], counts["right_first"] + counts["right_listed"], counts["noise"]) == (1, 1, 1)
+
+
+def test_items_by_people_with_write_access_are_left_alone_as_the_bot_does(tracker, tmp_path):
+    with contextlib.closing(apsw.Connection(str(tmp_path / "lore.db"))) as connection:
+        connection.execute("UPDATE items SET author_role = 'MEMBER' WHERE number = 3")
+    done = tracker(*REPLAY, "--json")
+    assert (done.data["maintainers"], done.data["counts"]["seen"]) == (1, 4)
+    assert "1 item by people with write access" in tracker(*REPLAY).out
 
 
 def test_items_of_programs_are_left_alone(tracker):

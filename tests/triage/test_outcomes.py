@@ -87,6 +87,22 @@ def test_a_thumb_up_is_no_protest(bot, pair):
     assert (tally(bot)["noise"], tally(bot)["open"]) == (0, 1)
 
 
+def test_a_suggestion_that_was_dismissed_was_noise_and_is_not_made_again(bot):
+    bot.set(INPUT_REPORT="suggestion")
+    bot.opened(*CRASH)
+    bot.server.clock.advance(3_600)
+    again = bot.opened(*AGAIN)
+    bot.run(*SCHEDULE)
+    assert tally(bot)["noise"] == 0, "it waits"
+    (one,) = bot.project.suggestions
+    one["state"] = "dismissed"
+    bot.server.clock.advance(2 * 86_400)
+    bot.run(*SCHEDULE)
+    assert tally(bot)["noise"] == 1
+    bot.happens(again, "edited")
+    assert [each["state"] for each in bot.project.suggestions] == ["dismissed"]
+
+
 def test_what_is_opened_again_is_undecided_again(bot, pair):
     bot.project.close(pair[1], reason="completed", by=bot.project.owner)
     bot.run(*SCHEDULE)

@@ -40,8 +40,10 @@ class SuggestsClosings(Protocol):
     alone; each call raises LoreError where the forge does not offer it.
     """
 
-    def list_closing_suggestions(self, project: Project, key: ItemKey) -> list[Suggestion]:
-        """Return those that nobody has decided."""
+    def list_closing_suggestions(
+        self, project: Project, key: ItemKey, *, state: Literal["pending", "dismissed"] = "pending"
+    ) -> list[Suggestion]:
+        """Return those that nobody has decided, or those that somebody dismissed."""
         ...
 
     def suggest_closing(self, project: Project, item: Item, target: Item, *, confidence: str, rationale: str) -> None:

@@ -63,6 +63,7 @@ class PendingReport(NamedTuple):
     number: int
     state: str | None
     author: str | None
+    outcome: str
     is_commented: bool
     shown: tuple[int, ...]
 
@@ -72,10 +73,10 @@ class PendingReport(NamedTuple):
 
 
 def load_pending_reports(
-    store: Store, project_id: int, *, checked_before: int, looked_after: int, limit: int
+    store: Store, project_id: int, *, checked_before: int, looked_after: int, limit: int, suggests: bool = False
 ) -> list[PendingReport]:
-    """Return reports whose items have ended, then open ones with a comment that is young, those asked longest ago
-    first. Of an item that was opened again nobody knows any more.
+    """Return reports whose items have ended, then open ones with a comment that is young, or with a warning where those
+    are suggestions (`suggests`), those asked longest ago first. Of an item that was opened again nobody knows any more.
     """
     reopened = """
         UPDATE triage_reports
@@ -85,17 +86,18 @@ def load_pending_reports(
     """
     store.run(reopened, project_id)
     sql = """
-        SELECT r.item_id, i.kind, i.number, i.state, i.author, r.comment_url NOTNULL, r.shown
+        SELECT r.item_id, i.kind, i.number, i.state, i.author, r.outcome, r.comment_url NOTNULL, r.shown
         FROM triage_reports r
         JOIN items i ON i.id = r.item_id
         WHERE r.project_id = ? AND r.came_of IS NULL AND i.deleted_at IS NULL
           AND (i.state <> 'open'
-            OR (r.comment_url NOTNULL AND coalesce(r.checked_at, 0) < ? AND r.looked_at >= ?))
+            OR ((r.comment_url NOTNULL OR (? AND r.outcome = 'duplicate'))
+              AND coalesce(r.checked_at, 0) < ? AND r.looked_at >= ?))
         ORDER BY i.state = 'open', coalesce(r.checked_at, 0), r.looked_at DESC
         LIMIT ?
     """
-    rows = store.rows(sql, project_id, checked_before, looked_after, limit)
-    return [PendingReport._make((*row[:5], bool(row[5]), _parse_numbers(row[6]))) for row in rows]
+    rows = store.rows(sql, project_id, suggests, checked_before, looked_after, limit)
+    return [PendingReport._make((*row[:6], bool(row[6]), _parse_numbers(row[7]))) for row in rows]
 
 
 def save_outcome(
@@ -350,13 +352,14 @@ class FiledItem(NamedTuple):
     created_at: int
     closed_at: int | None
     url: str | None
+    author_role: str | None
 
 
 def list_filed(store: Store, project_id: int, since_ms: int, until_ms: int) -> list[FiledItem]:
     """Return the issues and changes that were filed in a period and that everybody may read, oldest first."""
     sql = """
         SELECT id, kind, number, title, coalesce(body, ''), author, state, state_reason, created_at,
-            coalesce(merged_at, closed_at), url
+            coalesce(merged_at, closed_at), url, author_role
         FROM items
         WHERE project_id = ? AND kind IN ('issue', 'change') AND deleted_at IS NULL AND NOT is_confidential
           AND created_at >= ? AND created_at < ?

@@ -3,7 +3,8 @@
     success    its author closed it as a duplicate of something that was listed
     assist     somebody else did
     missed     it was closed as a duplicate of an earlier item that was not listed
-    noise      people said no (dismissed, 👎, the comment deleted, "not a duplicate"), or closed it for another reason
+    noise      people said no (a suggestion dismissed, 👎, the comment deleted, "not a duplicate"), or closed it for
+               another reason
     open       nobody has decided yet
     quiet      nothing was said, and nobody found a duplicate
 
@@ -28,7 +29,7 @@ from forgelore.store.links import LinkRow, LinkTargets, restore_links
 from forgelore.store.triage import PendingReport, load_pending_reports, save_outcome
 from forgelore.triage.intake import Budget
 from forgelore.triage.item import TriageContext
-from forgelore.triage.posting import list_own
+from forgelore.triage.posting import is_dismissed, list_own
 
 ReportOutcome = Literal["success", "assist", "missed", "noise", "open", "quiet"]
 RIGHT: tuple[ReportOutcome, ...] = ("success", "assist")
@@ -91,8 +92,9 @@ def collect_outcomes(context: TriageContext, forge: Forge, *, budget: Budget, no
     asked: list[tuple[PendingReport, _Signs]] = []
     with store.transaction():
         pending = load_pending_reports(
-            store, project_id, checked_before=now_ms - _AGAIN_MS, looked_after=now_ms - _YOUNG_MS, limit=MAX_CHECKED
-        )
+            store, project_id, checked_before=now_ms - _AGAIN_MS, looked_after=now_ms - _YOUNG_MS, limit=MAX_CHECKED,
+            suggests=_suggests(context),
+        )  # fmt: skip
     for one in pending:
         if budget.spent():
             break
@@ -104,7 +106,7 @@ def collect_outcomes(context: TriageContext, forge: Forge, *, budget: Budget, no
         for one, signs in asked:
             if not signs.is_open:
                 _save_marks(store, project_id, one, signs.originals)
-    return _decide(store, project_id, asked, now_ms)
+    return _decide(context, asked, now_ms)
 
 
 class _Signs(NamedTuple):
@@ -113,12 +115,12 @@ class _Signs(NamedTuple):
     is_open: bool
     originals: tuple[int, ...] = ()
     is_closed_by_author: bool = False
-    is_unwanted: bool = False  # the comment is gone, or somebody has put 👎 below it
+    is_unwanted: bool = False  # the comment is gone, or somebody has put 👎 below it; the suggestion was dismissed
 
 
 def _ask(context: TriageContext, forge: Forge, one: PendingReport) -> _Signs:
     is_open = one.state == "open"
-    is_unwanted = one.is_commented and _is_unwanted(context, forge, one)
+    is_unwanted = _is_said(context, one) and _is_unwanted(context, forge, one)
     if is_open or one.state == "merged" or (one.kind == "change" and not one.is_commented):
         return _Signs(is_open, is_unwanted=is_unwanted)
     facts = forge.fetch_closing_facts(context.project, forge.fetch_item(context.project, one.key))
@@ -126,7 +128,18 @@ def _ask(context: TriageContext, forge: Forge, one: PendingReport) -> _Signs:
     return _Signs(is_open, facts.duplicate_of, by_author, is_unwanted)
 
 
+def _suggests(context: TriageContext) -> bool:
+    return context.inputs.report != "comment"
+
+
+def _is_said(context: TriageContext, one: PendingReport) -> bool:
+    """Tell whether a report was shown to people, as a comment or as a suggestion."""
+    return one.is_commented or (_suggests(context) and one.outcome == "duplicate" and one.kind == "issue")
+
+
 def _is_unwanted(context: TriageContext, forge: Forge, one: PendingReport) -> bool:
+    if not one.is_commented:
+        return is_dismissed(forge, context.project, one.key)
     mine = list_own(forge, context.project, one.key)
     return not mine or forge.count_reactions(context.project, one.key, mine[0].id, only="down") > 0
 
@@ -137,7 +150,8 @@ def _save_marks(store: Store, project_id: int, one: PendingReport, originals: tu
     restore_links(store, project_id, row, ("event",), LinkTargets(store, project_id))
 
 
-def _decide(store: Store, project_id: int, asked: list[tuple[PendingReport, _Signs]], now_ms: int) -> int:
+def _decide(context: TriageContext, asked: list[tuple[PendingReport, _Signs]], now_ms: int) -> int:
+    store, project_id = context.store, context.project_id
     duplicates = {kind: KnownDuplicates(store, project_id, kind) for kind in {one.kind for one, _ in asked}}
     refused = load_refused_pairs(store, project_id)
     decided = 0
@@ -151,7 +165,7 @@ def _decide(store: Store, project_id: int, asked: list[tuple[PendingReport, _Sig
                 signs.is_open, frozenset(originals), frozenset(matching), signs.is_closed_by_author,
                 signs.is_unwanted or is_refused,
             )  # fmt: skip
-            outcome = judge_outcome(one.shown if one.is_commented else (), after)
+            outcome = judge_outcome(one.shown if _is_said(context, one) else (), after)
             rejected = one.shown if signs.is_unwanted and not originals else ()
             save_outcome(store, one.item_id, None if outcome == "open" else outcome, now_ms=now_ms, rejected=rejected)
             decided += outcome != "open"

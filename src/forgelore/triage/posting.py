@@ -107,6 +107,17 @@ def suggest_duplicate(
     return ""
 
 
+def is_dismissed(forge: Forge, project: Project, key: ItemKey) -> bool:
+    """Tell whether somebody has dismissed our suggestion for an issue, and no other of ours waits."""
+    if not isinstance(forge, SuggestsClosings) or key.kind != "issue":
+        return False
+    dismissed, waiting = (
+        any(one.rationale.endswith(_SIGNED) for one in forge.list_closing_suggestions(project, key, state=state))
+        for state in ("dismissed", "pending")
+    )
+    return dismissed and not waiting
+
+
 def withdraw_suggestion(forge: Forge, project: Project, key: ItemKey) -> None:
     """Dismiss our own suggestions of an issue, and nobody else's; none is ever approved."""
     if isinstance(forge, SuggestsClosings) and key.kind == "issue":

@@ -22,6 +22,7 @@ from forgelore.text.items import StoredItem
 from forgelore.triage.bot import SAMPLE, is_program
 from forgelore.triage.item import TriageContext, TriageResult, triage_item
 from forgelore.triage.outcomes import RIGHT, Aftermath, KnownDuplicates, ReportOutcome, judge_outcome
+from forgelore.triage.steering import STAFF
 from forgelore.words import ItemKey, Kind, ProjectName
 
 TEXT_CHARS = 1_000  # of a text that people read to judge a comment
@@ -64,7 +65,8 @@ class ReplayCounts(NamedTuple):
 
 class Replay(NamedTuple):
     """A period of a project. `items`: those that get a comment, and the duplicates among the others, oldest first.
-    `programs`: how many were filed by programs, which the bot leaves alone. `is_cut`: it was stopped before the end.
+    `programs` and `maintainers`: how many were filed by those, whom the bot leaves alone. `is_cut`: it was stopped
+    before the end.
     """
 
     project: ProjectName
@@ -76,6 +78,7 @@ class Replay(NamedTuple):
     warnings: list[str]
     newest: int | None = None  # when the newest item of the project was filed
     is_cut: bool = False
+    maintainers: int = 0
 
     def tally(self) -> ReplayCounts:
         said = [one for one in self.items if one.triaged.body]
@@ -110,6 +113,8 @@ def replay(
             break
         if is_program(one.author):
             result = result._replace(programs=result.programs + 1)
+        elif one.author_role in STAFF and not context.inputs.comment_on_maintainers:
+            result = result._replace(maintainers=result.maintainers + 1)
         else:
             result = result._replace(seen=result.seen + 1)
             judged = judge.look(one)

@@ -25,7 +25,7 @@ from forgelore.triage.item import TriageContext
 from forgelore.triage.posting import write_patiently
 
 _ORDER = re.compile(r"(not-duplicate|duplicate|look again|ignore)(?:\s+[#!]?(\d{1,15}))?\s*\Z", re.IGNORECASE)
-_STAFF = frozenset(["OWNER", "MEMBER", "COLLABORATOR"])
+STAFF = frozenset(["OWNER", "MEMBER", "COLLABORATOR"])
 
 
 class Order(NamedTuple):
@@ -65,7 +65,7 @@ class Writers:
         """Tell whether somebody who may write filed an item. Where the forge says who they are, nothing is asked."""
         if not item.author:
             return False
-        return item.author_role in _STAFF if item.author_role else self.has(item.author)
+        return item.author_role in STAFF if item.author_role else self.has(item.author)
 
     def _fetch(self) -> dict[str, str]:
         known = KnownStore(self._context.store, self._context.project_id)

@@ -45,6 +45,7 @@ class _Suggestion(Struct):
     id: Int64
     target_id: Int64 | None = None
     rationale: str | None = None
+    state: str | None = None
 
 
 _comment = msgspec.json.Decoder(_Comment)
@@ -168,12 +169,16 @@ class GitHubWrites:
         said = object_in(self._rest.checked(answer, f"what {login} may do"))
         return said.get("permission") in ("admin", "maintain", "write")
 
-    def list_closing_suggestions(self, project: Project, key: ItemKey) -> list[Suggestion]:
+    def list_closing_suggestions(
+        self, project: Project, key: ItemKey, *, state: Literal["pending", "dismissed"] = "pending"
+    ) -> list[Suggestion]:
         path = f"{repo_path(project)}/issues/{key.number}/suggestions"
-        answers = walk_links(self._rest.client, path, {"state": "pending", "action": "close_issue"})
+        answers = walk_links(
+            self._rest.client, path, {"state": "pending" if state == "pending" else "all", "action": "close_issue"}
+        )
         bodies = (self._rest.checked(answer, f"suggestions of {key.number}").body for answer in answers)
         rows = (read(raw, _suggestion)[0] for body in bodies for raw in split_rows(body))
-        return [Suggestion(row.id, row.target_id, row.rationale or "") for row in rows]
+        return [Suggestion(row.id, row.target_id, row.rationale or "") for row in rows if row.state in (None, state)]
 
     def suggest_closing(self, project: Project, item: Item, target: Item, *, confidence: str, rationale: str) -> None:
         """By GraphQL: REST documents suggestions of labels, types and fields, and none of closings."""

@@ -14,6 +14,7 @@ from forgelore.surfaces.present.replay import (
     ReplayData,
     ReportData,
     build_replay_page,
+    describe_left_alone,
     describe_today,
     present_outcomes,
     present_replay,
@@ -94,8 +95,8 @@ def _print(context: Context, found: "Replay", *, is_page: bool) -> None:
     context.print(style.bold(f"{clean(str(found.project))}: {counted_noun(counts.seen, 'item')} {period}{cut}"))
     rows = [[value, text] for text, value in summarize(found)]
     context.print(*(f"  {line}" for line in table(rows, grow=1, columns=width() - 2)))
-    if found.programs:
-        context.print(style.dim(f"  {counted_noun(found.programs, 'item')} by programs left alone"))
+    if alone := describe_left_alone(found):
+        context.print(style.dim(f"  left alone: {alone}"))
     context.print(
         "", style.dim("Nothing was posted. What people have marked as duplicates by now decides what is right.")
     )

@@ -94,6 +94,7 @@ class ReplayData(NamedTuple):
     until: dt.datetime | None
     counts: "ReplayCounts"
     programs: int
+    maintainers: int
     is_cut: bool
     items: list[ReplayItemData]
 
@@ -111,7 +112,8 @@ def present_outcomes(log: "HealthLog") -> ReportData:
 
 def present_replay(found: "Replay") -> ReplayData:
     return ReplayData(
-        str(found.project), as_time(found.since), as_time(found.until), found.tally(), found.programs, found.is_cut,
+        str(found.project), as_time(found.since), as_time(found.until), found.tally(), found.programs,
+        found.maintainers, found.is_cut,
         [_present_item(found, one) for one in found.items],
     )  # fmt: skip
 
@@ -156,7 +158,7 @@ def summarize(found: "Replay") -> list[tuple[str, str]]:
     known = right + counts.missed
     rows = [
         ("would get a comment", share(counts.commented, counts.seen)),
-        ("of those, with a warning", share(counts.warned, counts.seen)),
+        ("would get a warning", share(counts.warned, counts.seen)),
         ("comments that named what people call the original", share(right, counts.commented)),
         ("comments on items that were closed for another reason", share(counts.noise, counts.commented)),
         ("comments on items that are still open", share(counts.undecided, counts.commented)),
@@ -164,6 +166,12 @@ def summarize(found: "Replay") -> list[tuple[str, str]]:
     if known:
         rows.append(("known duplicates whose original it would have named", share(right, known)))
     return rows
+
+
+def describe_left_alone(found: "Replay") -> str:
+    """`3 items by programs, 1 item by maintainers`."""
+    counts = ((found.programs, "programs"), (found.maintainers, "people with write access"))
+    return ", ".join(f"{counted_noun(count, 'item')} by {who}" for count, who in counts if count)
 
 
 def build_replay_page(found: "Replay", *, made_at: int) -> str:
@@ -213,8 +221,7 @@ def _verdict(found: "Replay") -> Html:
         f" {weekly:.1f} comments a week."
     )
     cut = " This replay was stopped before its end." if found.is_cut else ""
-    robots = f" {counted_noun(found.programs, 'item')} by programs left alone." if found.programs else ""
-    return tag("p", said, cut, robots)
+    return tag("p", said, cut, f" Left alone: {alone}." if (alone := describe_left_alone(found)) else "")
 
 
 def _meanings() -> Html:
