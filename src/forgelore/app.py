@@ -28,7 +28,7 @@ from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
 from forgelore.store.sqlite.connection import read_only, stamp_of
 from forgelore.store.sqlite.schema import open_store
-from forgelore.text.refs import Hosts, is_pattern, parse_project, web_root, without_userinfo
+from forgelore.text.refs import Hosts, is_loopback, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
 from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import ProjectName
@@ -66,6 +66,7 @@ class App:
         self.wall_clock: Callable[[], float] = time.time
         self.jitter: Callable[[], float] = _draw_share
         self._is_closed = False
+        self._https_hosts: set[str] = set()  # of this machine, named with that scheme
         self._store: Store | None = None
         self._stamp: tuple[int, ...] | None = None  # of its file, before it was opened
         self._forges: dict[tuple[str, float | None], Forge] = {}
@@ -205,6 +206,8 @@ class App:
         return any(one.name == "default" and one.base_url and one.model for one in self.config.llm)
 
     def parse_project(self, text: str) -> ProjectName:
+        if text.startswith("https://") and is_loopback(host := host_of(text)):
+            self._https_hosts.add(host)  # elsewhere it is always https
         return parse_project(text, self.hosts, self._probe)
 
     def find_project(self, text: str | None) -> StoredProject | None:
@@ -262,7 +265,9 @@ class App:
             return None  # a copy of a folder on this machine says nothing about a forge
         return without_userinfo(url)
 
-    def names_to_sync(self, texts: list[str]) -> Iterator[ProjectName]:
+    def names_to_sync(
+        self, texts: list[str], on_wait: Callable[[float, str], None] | None = None
+    ) -> Iterator[ProjectName]:
         """Yield each project meant by the command line, the settings, the clone, or what was synced before."""
         remote = self.clone_remote() if not texts and not self.config.projects else None
         texts = texts or list(self.config.projects) or ([remote] if remote else [])
@@ -272,7 +277,7 @@ class App:
             raise ConfigError("no project to sync", hint="name one: forgelore sync owner/repo; or run: forgelore init")
         for text in map(without_userinfo, texts):
             if is_pattern(text):
-                yield from self._expand(text)
+                yield from self._expand(text, on_wait)
             else:
                 yield self._remote_name(text)
 
@@ -282,7 +287,7 @@ class App:
             raise InvalidValue(f"{text!r} is not on a forge", hint=f"write {NAMING} or a URL")
         return name
 
-    def _expand(self, pattern: str) -> Iterator[ProjectName]:
+    def _expand(self, pattern: str, on_wait: Callable[[float, str], None] | None) -> Iterator[ProjectName]:
         """`owner/*` and `gitlab:group/**`: ask the forge which projects there are."""
         deep = pattern.endswith("/**")
         owner = pattern.removesuffix("/**").removesuffix("/*")
@@ -290,7 +295,7 @@ class App:
             raise InvalidValue(f"{pattern!r}: * is allowed only at the end", hint=f"write {PATTERNS}")
         is_short = ":" not in owner and "/" not in owner
         name = ProjectName(DEFAULT.name, self.hosts.of(DEFAULT.name), owner) if is_short else self.parse_project(owner)
-        yield from self.forge(name).list_projects(name.path, deep=deep)
+        yield from self.forge(name, on_wait=on_wait).list_projects(name.path, deep=deep)
 
     def forge(
         self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None,
@@ -319,6 +324,8 @@ class App:
         token, source = find_token(self.config, self.environ, kind, host)
         access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
+        if host in self._https_hosts:
+            api_url, graphql_url = (url.replace("http://", "https://", 1) for url in (api_url, graphql_url))
         client = partial(
             Client, api_url, secret_headers=PROFILES[kind].token_headers(token) if token else None,
             rate=self.config.requests_per_second, ca_file=self.config.ca_file or None,
@@ -468,7 +475,8 @@ class App:
                     return project.name.forge
         from forgelore.net.client import probe_forge
 
-        return probe_forge(host, self.config.ca_file or None)
+        root = f"https://{host}" if host in self._https_hosts else web_root(host)
+        return probe_forge(root, self.config.ca_file or None)
 
 
 def _draw_share() -> float:

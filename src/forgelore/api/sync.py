@@ -26,11 +26,11 @@ class Sync:
         warn_renamed("history.sync(…)", "history.sync.run(…)")
         return self.run(*given, **options)  # type: ignore[arg-type]
 
-    def names(self, texts: Sequence[str] = ()) -> list[ProjectName]:
+    def names(self, texts: Sequence[str] = (), *, watcher: "Watcher | None" = None) -> list[ProjectName]:
         """Return the projects that are meant by names and patterns (`acme/*`); without any, those of the settings, of
-        the clone, or all that were synced before.
+        the clone, or all that were synced before. `watcher` is told of waits for the forge that lists them.
         """
-        return list(self._app.names_to_sync(list(texts)))
+        return list(self._app.names_to_sync(list(texts), self._app.watch(watcher).waiting))
 
     def run(
         self, project: str | ProjectName, *, full: bool = False, force: bool = False, wait: bool = False,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from forgelore.errors import AuthError, ForgeError, LoreError
+from forgelore.errors import AuthError, ForgeError, LoreError, LostPage
 from forgelore.model import Cursor, ItemKey, Label, Project
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import Int64, OddValueError, read
@@ -110,11 +110,35 @@ class AnswerChecker(ABC):
         """Return a good answer, or raise what the status means to a person."""
         if answer.status in (200, 304):
             return answer
+        if answer.status == 451:
+            raise _blocked(answer, self.host, what)
         raise self.refusal(answer, what)
+
+    def first_answer(self, read_answer: Callable[[bytes], T], body: bytes) -> T:
+        """Read what a run asks for first. JSON of another shape means that this is no forge of this kind."""
+        try:
+            return read_answer(body)
+        except LostPage as error:
+            raise LostPage(
+                f"{self.host} does not answer like the API of this forge", hint="check the address of its API"
+            ) from error
 
     @abstractmethod
     def refusal(self, answer: HttpAnswer, what: str) -> LoreError:
         """Return what a refused answer means."""
+
+
+def _blocked(answer: HttpAnswer, host: str, what: str) -> AuthError:
+    """Return what a 451 says: `{"message": "Repository access blocked", "block": {"reason": "dmca", "html_url": …}}`"""
+    try:
+        said = msgspec.json.decode(answer.body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = {}
+    block = said.get("block") if isinstance(said.get("block"), dict) else {}
+    assert isinstance(block, dict)
+    reason = str(block.get("reason") or said.get("message") or "no reason given")[:200]
+    more = f"the notice: {block['html_url']}" if block.get("html_url") else "only its owner can do something about it"
+    return AuthError(f"{host} blocks {what} for legal reasons (HTTP 451: {reason})", hint=more)
 
 
 def as_refused_write(error: LoreError, status: int) -> LoreError:

@@ -40,7 +40,7 @@ from forgelore.ports.forge import LostWrite, WriteDelayed
 from forgelore.profiles import PROBED, TITLES
 from forgelore.records import QuotaLeft
 from forgelore.text.dates import parse_http_date
-from forgelore.text.refs import is_loopback, web_root
+from forgelore.text.refs import is_loopback
 from forgelore.version import __version__
 
 TIMEOUT = httpx.Timeout(28.0, connect=15.0)  # twice silent, and an endpoint is known to be down within a minute
@@ -74,6 +74,11 @@ def verify_with(ca_file: str | None) -> Any:
     raise ConfigError(f"cannot read the certificate file {ca_file}", hint="check ca_file in the settings")
 
 
+# Of a server that has never answered people hear within ten seconds: a wrong name, a wrong address, a network that
+# wants somebody to sign in. Whoever has answered once gets more patience.
+FIRST_ATTEMPTS, FIRST_CONNECTS = 3, 2
+FIRST_TIMEOUT = httpx.Timeout(TIMEOUT.read, connect=4.0)
+FIRST_SILENCE = httpx.Timeout(9.0, connect=4.0)
 MAX_REDIRECTS = 5
 MAX_LIMITS = 40
 MIN_TOKEN = 8  # shorter ones are words, and words may be said
@@ -130,7 +135,7 @@ class Client:
         self.breaker = Breaker(clock)
         self._base = base_url.rstrip("/")
         self._secrets = dict(secret_headers or {})
-        self._is_tried_once = one_try_s is not None
+        self._is_tried_once, self._has_answered = one_try_s is not None, False
         self._sleep, self._clock, self._wall_clock, self._jitter = sleep, clock, wall_clock, jitter
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
@@ -259,9 +264,15 @@ class Client:
         """Return the final answer, or how long to wait before the next try."""
         began_at, manner = self._clock(), tries.manner
         try:
-            answer = self._exchange(method, url, **request)
+            answer = self._exchange(method, url, **request, timeout=self._first_timeout(tries))
         except httpx.HTTPError as error:
-            decision = after_failure(tries.failures + 1, _describe(error), attempts=manner.attempts)
+            attempts = self._attempts(manner) if isinstance(error, NEVER_SENT) else manner.attempts
+            attempts = 1 if _is_final(error) else attempts
+            if isinstance(error, httpx.ConnectTimeout) and not self._has_answered:
+                attempts = min(attempts, FIRST_CONNECTS)
+            decision = after_failure(tries.failures + 1, _describe(error), attempts=attempts)
+            if isinstance(error, httpx.ReadTimeout) and self._is_first(tries) and self.on_wait:
+                self.on_wait(float(TIMEOUT.read or 0), f"{self.host} has not answered yet")
             place = ANYWHERE if isinstance(error, NEVER_SENT) else endpoint
             is_down = self._note_failure(place, _describe(error), began_at, manner, url)
             if is_down or not isinstance(decision, Wait):
@@ -275,7 +286,22 @@ class Client:
             decision = self._judge(answer, tries)  # which fails, in the words of a last try
         elif answer.status < 500:
             self.breaker.note_answer(endpoint)
+            self._has_answered = True
         return decision if isinstance(decision, Wait) else answer
+
+    def _attempts(self, manner: RetryRule) -> int:
+        is_known = self._has_answered or not self.remembers_trouble
+        return manner.attempts if is_known else min(manner.attempts, FIRST_ATTEMPTS)
+
+    def _is_first(self, tries: Tries) -> bool:
+        """Whether nobody has ever heard of the server, and this is the first try."""
+        return self.remembers_trouble and not (self._has_answered or self._is_tried_once or tries.failures)
+
+    def _first_timeout(self, tries: Tries) -> httpx.Timeout | None:
+        """Return how long to wait for a server that has never answered, None for the usual time."""
+        if self._has_answered or self._is_tried_once or not self.remembers_trouble:
+            return None
+        return FIRST_TIMEOUT if tries.failures else FIRST_SILENCE
 
     def _check_endpoint(self, endpoint: str, manner: RetryRule) -> None:
         """Refuse to ask what failed again and again just now: the wait would be in vain."""
@@ -339,12 +365,12 @@ class Client:
         if not _looks_complete(answer.body):
             if manner.is_once:
                 raise self._lost("an answer that is not JSON")
-            broken = after_failure(attempt, "not JSON", attempts=manner.attempts)
+            broken = after_failure(attempt, "not JSON", attempts=self._attempts(manner))
             if isinstance(broken, Wait):
                 return broken
             raise LostPage(
                 f"{self.host} answered {answer.status} with something that is not JSON",
-                hint="check that the URL is a forge's API",
+                hint="check that the URL is a forge's API, or sign in to the network if it wants that",
             )
         if manner.is_graphql:
             return decide_graphql(
@@ -379,11 +405,12 @@ class Client:
 
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
         headers = {**request.get("headers", {}), **self._secrets}
+        timeout = request.get("timeout") or self._http.timeout
         started = self._clock()
         try:
             with self._http.stream(
                 method, url, params=request.get("params"), content=request.get("content"), headers=headers,
-                extensions=request.get("extensions"),
+                extensions=request.get("extensions"), timeout=timeout,
             ) as response:  # fmt: skip
                 body = self._read_body(response, max_bytes=request.get("max_bytes"))
         except httpx.InvalidURL as error:
@@ -477,12 +504,27 @@ def _describe(error: httpx.HTTPError) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def probe_forge(host: str, ca_file: str | None) -> str:
+def _is_final(error: BaseException | None) -> bool:
+    """True where trying again brings the same: a certificate that nobody trusts, a server that speaks no TLS."""
+    import ssl
+
+    seen = 0
+    while error is not None and seen < 10:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            return True
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return False
+
+
+def probe_forge(root: str, ca_file: str | None) -> str:
     """Return which forge an unknown host is, asked without any token; GitLab answers 401 to strangers, but in JSON."""
+    host = urlsplit(root).netloc
     for profile in PROBED:
         try:
             answer = httpx.get(
-                web_root(host) + profile.probe_path, timeout=15, verify=verify_with(ca_file),
+                root + profile.probe_path, timeout=15, verify=verify_with(ca_file),
                 headers={"User-Agent": f"forgelore/{__version__}", "Accept": "application/json"},
             )  # fmt: skip
         except httpx.HTTPError as error:

@@ -121,7 +121,8 @@ class Forgejo(ForgejoWrites, MeteredForge):
                 if self._access.has_token
                 else f"if it is private, {self._access.advice}",
             )
-        return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
+        body = self._rest.checked(answer, f"project {name.path}").body
+        return self._rest.first_answer(lambda raw: wire.parse_project(raw, name.host), body)
 
     def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
         """Yield every project of an organisation or a person. There are no subgroups; `deep` changes nothing."""

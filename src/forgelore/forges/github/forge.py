@@ -129,7 +129,8 @@ class GitHub(GitHubWrites, MeteredForge):
                     else f"if it is private, {self._access.advice}"
                 ),
             )
-        return parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
+        body = self._rest.checked(answer, f"project {name.path}").body
+        return self._rest.first_answer(lambda raw: parse_project(raw, name.host), body)
 
     def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
         """Yield every project of an organisation or a person. GitHub has no subgroups; `deep` changes nothing."""

@@ -57,10 +57,17 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
 def run_sync(
     context: Context, arguments: argparse.Namespace
 ) -> "list[SyncedProject | FailedSyncData] | list[SyncEstimate]":
-    names = context.history.sync.names(arguments.projects)
+    names = _find_names(context, arguments.projects)
     if arguments.plan:
         return [_estimate(context, name) for name in names]
     return _sync_all(context, names, arguments)
+
+
+def _find_names(context: Context, texts: list[str]) -> "list[ProjectName]":
+    if not any(text.endswith("*") for text in texts):
+        return context.history.sync.names(texts)
+    with make_watcher(" ".join(texts), is_quiet=context.is_data) as watcher:  # a forge is asked: it may take a while
+        return context.history.sync.names(texts, watcher=watcher)
 
 
 def _sync_all(
@@ -183,7 +190,7 @@ def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
 def run_ingest(context: Context, arguments: argparse.Namespace) -> "list[SyncedProject | FailedSyncData]":
     from forgelore.api import parse_kind
 
-    names, kinds = context.history.sync.names(arguments.projects), (parse_kind(arguments.type),)
+    names, kinds = _find_names(context, arguments.projects), (parse_kind(arguments.type),)
     return _sync_all(context, names, arguments, kinds=kinds)
 
 
