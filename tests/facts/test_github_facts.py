@@ -156,7 +156,7 @@ def test_a_spent_primary_limit_waits_for_its_reset(github, status):
 
 def test_after_too_long_a_wait_the_next_run_resumes(github):
     """Fact 4: the time to come back in the hint, pages that were saved stay saved."""
-    fill(github)
+    fill(github, 600)
     github.server.set_limit(5000, remaining=6)
     spent = assert_unread(
         github.sync(), part="items", code="rate_limited", says="the quota for REST is used up, 60 min to go",
