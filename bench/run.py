@@ -38,6 +38,7 @@ BENCHES = (
     "agents",
     "dedupe",
     "review",
+    "review_cost",
     "item_types",
     "chain",
     "intent",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import TITLE_CHARS, ToolAnswer, answer_rows, fit_answer, one_line
 from forgelore.surfaces.present.changes import say_overlap
-from forgelore.surfaces.present.dedupe import describe_distance
 from forgelore.surfaces.present.text import day
 from forgelore.surfaces.present.text import fence_alone as fence
 
@@ -57,6 +56,8 @@ def answer_pairs(queue: "ReviewQueue", limit: int, about_limit: Sequence[str]) -
 
 
 def _possible_duplicate(pair: "ReviewPair", width: int) -> PossibleDuplicate:
+    from forgelore.surfaces.present.dedupe import describe_distance
+
     newer, older, differences = pair.newer, pair.older, pair.differences
     ended = f", {older.ref} ended as {older.ended}" if older.ended else ""
     ended += f", {newer.ref} ended as {newer.ended}" if newer.ended else ""
