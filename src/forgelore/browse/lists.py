@@ -73,7 +73,7 @@ def _with_labels(store: Store, rows: list[StoredItem]) -> ListedItems:
     labels_of = load_labels_of(store, [row.id for row in rows])
     at = StoredItem._fields.index("labels")
     return ListedItems(
-        ListedItem._make((*row[:at], tuple(labels_of.get(row.id, ())), *row[at + 1 :])) for row in rows
+        ListedItem._make((*row[:at], tuple(labels_of.get(row.id, ())), *row[at + 1:])) for row in rows
     )  # fmt: skip
 
 

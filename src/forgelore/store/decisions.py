@@ -214,12 +214,12 @@ def begin_run(
         INSERT INTO dedupe_runs (project_id, step, of_run, status, parameters, began_at)
         VALUES (?, ?, ?, 'running', ?, ?)
     """
-    run_id = store.insert(sql, project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
-    last_written: int = store.value("SELECT coalesce(max(run_id), 0) FROM write_journal")
-    if run_id > last_written:
-        return run_id
-    store.run("UPDATE dedupe_runs SET id = ? WHERE id = ?", last_written + 1, run_id)
-    return last_written + 1
+    row = (project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
+    run_id = store.insert(sql, *row)
+    while store.value("SELECT EXISTS (SELECT 1 FROM write_journal WHERE run_id >= ?)", run_id):
+        known, run_id = run_id, store.insert(sql, *row)
+        store.run("DELETE FROM dedupe_runs WHERE id = ?", known)
+    return run_id
 
 
 def save_counters(

@@ -46,10 +46,7 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[Store
     found = {}
     for item_id, item in load_items(store, ids).items():
         if item.deleted_ms is None:
-            whole = item._replace(
-                labels=tuple(labels.get(item_id, ())), files=tuple(files.get(item_id, ())),
-                threads=tuple(threads.get(item_id, ())),
-            )  # fmt: skip
+            whole = item.with_parts(labels.get(item_id, ()), files.get(item_id, ()), threads.get(item_id, ()))
             found[item_id] = (whole, cards.get(item_id, ""))
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from forgelore.errors import NotFound
-from forgelore.store.database import Store
+from forgelore.store.database import SqlRow, Store
 from forgelore.store.filters import (
     CALLED_DISCUSSIONS,
     COMMENTS,
@@ -45,15 +45,15 @@ _COLUMNS = StoredItem._fields[: StoredItem._fields.index("name")]
 ITEM_COLUMNS = ", ".join(
     f"{'p' if name in ProjectName._fields else 'i'}.{name.replace('_ms', '_at')}" for name in _COLUMNS
 )
-_NO_PARTS = [StoredItem._field_defaults[name] for name in StoredItem._fields[len(_COLUMNS) :]]
+_NO_PARTS = tuple(StoredItem._field_defaults[name] for name in StoredItem._fields[len(_COLUMNS) :])
 ITEM_COLUMNS_WITHOUT_BODY = ITEM_COLUMNS.replace("i.body", "NULL")  # a list of a million items shows none
 
 
-def as_item(row: Sequence[Any]) -> StoredItem:
+def as_item(row: SqlRow) -> StoredItem:
     """Return the item whose `ITEM_COLUMNS` these are."""
-    *said, assignees, is_draft, is_confidential = row
+    assignees, is_draft, is_confidential = row[-3:]
     names = () if assignees == "[]" else tuple(json.loads(assignees))
-    return StoredItem._make((*said, names, bool(is_draft), bool(is_confidential), *_NO_PARTS))
+    return StoredItem._make((*row[:-3], names, is_draft == 1, is_confidential == 1, *_NO_PARTS))
 
 
 def load_items(store: Store, item_ids: Iterable[int], *, with_body: bool = True) -> dict[int, StoredItem]:
@@ -83,7 +83,7 @@ def load_listed(
         ORDER BY rank {direction}, i.project_id, i.number {direction}
         LIMIT ?
     """
-    return [(rank, as_item(row)) for rank, *row in store.rows(sql, *values, limit)]
+    return [(row[0], as_item(row[1:])) for row in store.rows(sql, *values, limit)]
 
 
 # Discussions that are threads, where their forge calls them so. One in which only the forge speaks ("changed the
@@ -243,14 +243,14 @@ def load_threads(
     threads: dict[int, StoredThread] = {}
     found: dict[int, list[StoredThread]] = {}
     for row in store.each(sql, pack_list(item_ids)):
-        note = StoredNote(*row[9:18], *map(bool, row[18:]))
-        if by_people and is_report(note.body):
+        if by_people and is_report(row[11]):
             continue
         thread = threads.get(row[1])
         if thread is None:
-            threads[row[1]] = thread = StoredThread(row[2], [], *row[3:7], *map(bool, row[7:9]))
+            threads[row[1]] = thread = StoredThread._make((row[2], [], *row[3:7], row[7] == 1, row[8] == 1))
             found.setdefault(row[0], []).append(thread)
-        thread.notes.append(note)
+        flags = (row[18] == 1, row[19] == 1, row[20] == 1, row[21] == 1)
+        thread.notes.append(StoredNote._make((*row[9:18], *flags)))
     return found
 
 

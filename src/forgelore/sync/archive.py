@@ -415,9 +415,5 @@ def export_lines(store: Store, project: StoredProject, *, include_internal: bool
         labels, files, links = load_labels_of(store, ids), load_files_of(store, ids), load_stated_links(store, ids)
         threads = load_threads(store, ids, include_internal=include_internal)
         for item in items:
-            yield write_line(
-                item._replace(
-                    labels=tuple(labels.get(item.id, ())), files=tuple(files.get(item.id, ())),
-                    links=tuple(links.get(item.id, ())), threads=tuple(threads.get(item.id, ())),
-                )
-            )  # fmt: skip
+            parts = (labels.get(item.id, ()), files.get(item.id, ()), threads.get(item.id, ()), links.get(item.id, ()))
+            yield write_line(item.with_parts(*parts))

@@ -294,7 +294,7 @@ def write_line(item: StoredItem) -> bytes:
         "closed_at": format_ms(item.closed_ms),
         "url": item.url,
         "files": [_file_line(file) for file in item.files],
-        "notes": [_note_line(thread.key, note) for thread, note in _in_order(item.threads)],
+        "notes": _note_lines(item.threads),
     }
     sometimes = {
         "merged_at": format_ms(item.merged_ms),
@@ -319,12 +319,13 @@ def _link_line(link: StoredLink) -> LinkLine:
     return LinkLine(cast("Relation", link.relation), link.number, link.kind, link.project, link.is_withdrawn)
 
 
-def _in_order(threads: Sequence[StoredThread]) -> list[tuple[StoredThread, StoredNote]]:
+def _note_lines(threads: Sequence[StoredThread]) -> list[dict[str, Any]]:
     """Return the notes of all threads in the order in which they were written."""
-    notes = [(thread, note) for thread in threads for note in thread.notes]
-    if len(threads) > 1:
-        notes.sort(key=lambda one: (one[1].created_ms is not None, one[1].created_ms, len(one[1].key), one[1].key))
-    return notes
+    if len(threads) == 1:
+        return [_note_line(threads[0].key, note) for note in threads[0].notes]
+    notes = [(thread.key, note) for thread in threads for note in thread.notes]
+    notes.sort(key=lambda one: (one[1].created_ms is not None, one[1].created_ms, len(one[1].key), one[1].key))
+    return [_note_line(*one) for one in notes]
 
 
 def _note_line(thread: str, note: StoredNote) -> dict[str, Any]:

@@ -25,6 +25,7 @@ _IN_PLACE = "*"  # in place of a key: the fields of the value stand beside the o
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 Schema = dict[str, JsonValue]
 _NO_NAMES: Mapping[str, object] = {}
+_NAMES: dict[type, dict[str, str] | None] = {}
 # A time is text: 2026-03-01T12:00:00Z.
 _JSON_TYPES: dict[type, str] = {
     str: "string",
@@ -78,11 +79,13 @@ def _struct_data(value: object, names: dict[str, str]) -> dict[str, JsonValue]:
 
 def field_names(kind: type) -> dict[str, str] | None:
     """Return field -> key of a struct (a named tuple, or one of msgspec's); None for any other type."""
-    chosen: Callable[[], tuple[str, ...]] | None = getattr(kind, "json_fields", None)
-    names: tuple[str, ...] | None = getattr(kind, "_fields", None) or getattr(kind, "__struct_fields__", None)
-    names = chosen() if chosen else names
-    key_of: Callable[[str], str] = getattr(kind, "json_key", str)
-    return None if names is None else {name: key for name in names if (key := key_of(name))}
+    if kind not in _NAMES:  # asked of every row of a list
+        names: tuple[str, ...] | None = getattr(kind, "_fields", None) or getattr(kind, "__struct_fields__", None)
+        chosen: Callable[[], tuple[str, ...]] | None = getattr(kind, "json_fields", None)
+        key_of: Callable[[str], str] = getattr(kind, "json_key", str)
+        names = chosen() if chosen else names
+        _NAMES[kind] = None if names is None else {name: key for name in names if (key := key_of(name))}
+    return _NAMES[kind]
 
 
 class ErrorData(NamedTuple):
