@@ -64,6 +64,7 @@ class ForgeProfile(NamedTuple):
     code_pages: tuple[str, str] = ("", "")  # below a project: of a file at a commit, and of a commit
     quiet_host: str = ""  # serves the same pages, and makes no cross references
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
+    logins: str = ""  # what the names of its people match as a whole; "": whatever looks like one
     has_comment_stream: bool = False  # one list of all comments, which may miss some: counts are compared behind it
     has_groups: bool = False  # paths of more than two parts
     has_discussion_threads: bool = False  # what it calls a discussion is a thread below an item
@@ -84,6 +85,9 @@ class ForgeProfile(NamedTuple):
 
 GITHUB = ForgeProfile(
     "github", "GitHub", _NOUNS | {"change": "pull request"}, numbering="shared",
+    # Letters, digits and single hyphens; accounts that a company manages end in _ and its short code.
+    # https://docs.github.com/enterprise-cloud@latest/admin/identity-and-access-management/iam-configuration-reference/username-considerations-for-external-authentication
+    logins=r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}(?:_[A-Za-z0-9]{1,10})?",
     code_pages=("/blob/{commit}/{path}", "/commit/{commit}"),
     host="github.com", web_hosts=("github.com", "www.github.com"),
     api_path="/api/v3", api_url="https://api.github.com", graphql_url="https://api.github.com/graphql",

@@ -83,6 +83,15 @@ def test_a_comment_on_a_line_that_is_gone_names_the_old_line():
     old = wire.parse_line_comment(json.dumps(shape | {"position": 0, "original_position": 8}).encode())
     assert (new.note.line, new.note.old_line) == (3, None)
     assert (old.note.line, old.note.old_line) == (8, 8)
+
+
+def test_the_same_line_of_both_files_is_two_conversations():
+    """A line that was removed and one that was added may have the same number."""
+    shape = {"id": 7, "body": "why?", "path": "a.py", "pull_request_review_id": 3}
+    new = wire.parse_line_comment(json.dumps(shape | {"position": 8, "original_position": 0}).encode())
+    old = wire.parse_line_comment(json.dumps(shape | {"position": 0, "original_position": 8}).encode())
+    again = wire.parse_line_comment(json.dumps(shape | {"id": 9, "position": 0, "original_position": 8}).encode())
+    assert new.place != old.place == again.place
     assert (new.is_resolved, new.place == old.place) == (False, False)
 
 

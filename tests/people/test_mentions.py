@@ -3,6 +3,7 @@
 import pytest
 
 from forgelore.model import Note
+from forgelore.profiles import PROFILES
 from forgelore.text.links import MAX, mentions_in_text, people_in_note
 from growth import assert_grows_slowly
 
@@ -39,6 +40,33 @@ from growth import assert_grows_slowly
 )
 def test_people_are_called_outside_code_and_addresses(text, called):
     assert mentions_in_text(text, "Acme") == called
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("a laptop @4.20ghz and @3.2.1", []),
+        ("@ana-b, @Ben2. @4get", ["ana-b", "Ben2", "4get"]),
+        ("@-ana @ana--b @ana_", []),
+        ("@ana_corp is managed by a company", ["ana_corp"]),
+        ("@" + "a" * 39 + " @" + "b" * 40, ["a" * 39]),
+        ("ask @acme/web.team", ["acme/web.team"]),
+    ],
+)
+def test_on_github_only_what_may_be_a_login_is_a_person(text, called):
+    assert mentions_in_text(text, "acme", PROFILES["github"].logins) == called
+
+
+def test_on_gitlab_names_have_dots():
+    assert mentions_in_text("@4.20ghz", "acme", PROFILES["gitlab"].logins) == ["4.20ghz"]
+
+
+def test_a_sync_of_github_keeps_no_mention_of_nobody(github):
+    number = github.project.add_issue("Slow", "on a laptop @4.20ghz, says @ben")
+    github.project.comment(number, "@3.2.1 is fast, @cid")
+    github.sync()
+    names = github.rows("SELECT login FROM item_people WHERE role = 'mentioned' ORDER BY 1")
+    assert names == [("ben",), ("cid",)]
 
 
 def test_a_text_that_lists_everybody_stops_somewhere_and_soon():

@@ -26,7 +26,7 @@ from forgelore.store.sqlite.fulltext import has_full_text, sqlite_version
 from forgelore.store.sqlite.schema import check_quickly, newest_version
 from forgelore.store.sync import has_cursors
 from forgelore.text.dates import ago
-from forgelore.version import __version__
+from forgelore.version import describe_version
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> I
 
 
 def _machine() -> Iterator[DoctorCheck]:
-    yield DoctorCheck("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
+    yield DoctorCheck("forgelore", "ok", f"{describe_version()} on Python {platform.python_version()}")
     if has_full_text():
         yield DoctorCheck("sqlite", "ok", f"{sqlite_version()} via apsw, with full-text search")
     else:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from forgelore.model import Detail, File, Involvement, Item, ItemKey, Kind, Link, PeopleSource
+from forgelore.profiles import PROFILES
 from forgelore.store.change_lines import save_lines
 from forgelore.store.database import SqlRow, Store
 from forgelore.store.jobs import queue_documents
@@ -31,10 +32,11 @@ class PeopleRow(Struct, gc=False):
     people: list[Involvement]
 
 
-def load_owner(store: Store, project_id: int) -> str:
-    """Return the first part of a project's path: whose teams its texts call."""
-    path = store.value("SELECT path FROM projects WHERE id = ?", project_id)
-    return str(path or "").partition("/")[0]
+def load_spellings(store: Store, project_id: int) -> tuple[str, str]:
+    """Return the first part of a project's path, whose teams its texts call, and what logins match on its forge."""
+    row = store.row("SELECT path, forge FROM projects WHERE id = ?", project_id)
+    path, forge = row or ("", "")
+    return str(path).partition("/")[0], PROFILES[forge].logins if forge in PROFILES else ""
 
 
 def save_people(store: Store, project_id: int, rows: Iterable[PeopleRow]) -> None:
@@ -163,7 +165,7 @@ def _write(
     sql = "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     store.run_many(sql, ((project_id, item_id, label) for item_id, item, _ in both for label in item.labels))
     save_links(store, project_id, _link_rows(both))
-    save_people(store, project_id, _people_rows(both, load_owner(store, project_id)))
+    save_people(store, project_id, _people_rows(both, load_spellings(store, project_id)))
     return new_ids
 
 
@@ -174,9 +176,9 @@ def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
             yield LinkRow(item_id, item.key, None, item.created_at, [*item.links, *links])
 
 
-def _people_rows(items: Iterable[tuple[int, Item, bytes]], owner: str) -> Iterable[PeopleRow]:
+def _people_rows(items: Iterable[tuple[int, Item, bytes]], spellings: tuple[str, str]) -> Iterable[PeopleRow]:
     for item_id, item, _ in items:
-        called = people_in_text(item.body, item.created_at, owner)
+        called = people_in_text(item.body, item.created_at, *spellings)
         if item.people or called:
             yield PeopleRow(item_id, None, [*item.people, *called])
 

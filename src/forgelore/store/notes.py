@@ -14,7 +14,7 @@ from forgelore.model import ItemKey, Link, Note, Thread
 from forgelore.records import KnownConversation
 from forgelore.store.database import Store
 from forgelore.store.filters import visible_note
-from forgelore.store.items import PeopleRow, drop_note_people, load_ids, load_owner, save_people
+from forgelore.store.items import PeopleRow, drop_note_people, load_ids, load_spellings, save_people
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
@@ -190,8 +190,8 @@ def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_r
     if keep_raw:
         save_payloads(store, project_id, "note", ((e.digest, e.note.raw) for e in work))
     save_links(store, project_id, _link_rows(work))
-    owner = load_owner(store, project_id)
-    save_people(store, project_id, (PeopleRow(e.item_id, e.note_id, people_in_note(e.note, owner)) for e in work))
+    spellings = load_spellings(store, project_id)
+    save_people(store, project_id, (PeopleRow(e.item_id, e.note_id, people_in_note(e.note, *spellings)) for e in work))
 
 
 def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:

@@ -15,7 +15,7 @@ from forgelore.store.items import (
     KEPT_FIELDS,
     PeopleRow,
     item_values,
-    load_owner,
+    load_spellings,
     restore_people,
     save_files,
 )
@@ -156,11 +156,11 @@ def _restore_own_links(
 
 
 def _restore_own_people(store: Store, project_id: int, item_id: int, item: Item | None, stored: dict[str, Any]) -> bool:
-    owner = load_owner(store, project_id)
+    spellings = load_spellings(store, project_id)
     if item is None:
-        called = people_in_text(stored["body"], stored["created_at"], owner)
+        called = people_in_text(stored["body"], stored["created_at"], *spellings)
         return restore_people(store, project_id, PeopleRow(item_id, None, called), ("text",))
-    called = people_in_text(item.body, item.created_at, owner)
+    called = people_in_text(item.body, item.created_at, *spellings)
     return restore_people(store, project_id, PeopleRow(item_id, None, [*item.people, *called]), ("forge", "text"))
 
 
@@ -187,7 +187,7 @@ def restore_note(
     else:
         is_changed = _write(store, "notes", note_id, stored, dict(zip(NOTE_FIELDS, note_values(note), strict=True)))
     row = LinkRow(found.id, found.key, note_id, note.created_at, note_links(note))
-    people = PeopleRow(found.id, note_id, people_in_note(note, load_owner(store, project_id)))
+    people = PeopleRow(found.id, note_id, people_in_note(note, *load_spellings(store, project_id)))
     is_changed |= restore_people(store, project_id, people, ("event", "text"))
     return restore_links(store, project_id, row, ("event", "text"), targets) | is_changed
 

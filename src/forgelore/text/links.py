@@ -156,22 +156,22 @@ _REVIEW_EVENTS: tuple[tuple[str, ReviewVerdict], ...] = (
 _REQUESTED = re.compile(r"requested review from (.*?)(?:\band removed review request|\Z)", re.DOTALL)
 
 
-def people_in_note(note: Note, owner: str = "") -> list[Involvement]:
+def people_in_note(note: Note, owner: str = "", logins: str = "") -> list[Involvement]:
     """Return whom a note mentions, and what its author says of a change. What the bot writes is nobody's word."""
     if is_report(note.body):
         return []
     if note.is_system:
         return _people_in_event(note)
-    called = people_in_text(note.body, note.created_at, owner)
+    called = people_in_text(note.body, note.created_at, owner, logins)
     verdict = VERDICTS.get(note.type or "")
     if verdict and note.author:
         called.append(Involvement(note.author, "reviewed", verdict, "event", note.created_at))
     return called
 
 
-def people_in_text(text: str | None, created_at: int | None, owner: str = "") -> list[Involvement]:
+def people_in_text(text: str | None, created_at: int | None, owner: str = "", logins: str = "") -> list[Involvement]:
     """Return whom a text mentions."""
-    return [Involvement(name, "mentioned", None, "text", created_at) for name in mentions_in_text(text, owner)]
+    return [Involvement(name, "mentioned", None, "text", created_at) for name in mentions_in_text(text, owner, logins)]
 
 
 def _people_in_event(note: Note) -> list[Involvement]:
@@ -297,11 +297,16 @@ MAX = 100  # of one text: whoever lists more means nobody
 _LOOKED_AT = 5_000
 
 
-def mentions_in_text(text: str | None, owner: str = "") -> list[str]:
-    """Return who is called, each once, as first spelled. `owner`: the first part of the project's path."""
+def mentions_in_text(text: str | None, owner: str = "", logins: str = "") -> list[str]:
+    """Return who is called, each once, as first spelled. `owner`: the first part of the project's path; `logins`: what
+    names of people match on its forge (of its profile).
+    """
     if not text or "@" not in text:
         return []
     names = list(itertools.islice(_names(text, owner.lower()), _LOOKED_AT))
+    if logins:
+        is_login = re.compile(logins).fullmatch
+        names = [(at, name) for at, name in names if is_login(name.partition("/")[0])]
     spans = _not_spoken(text) if names else []
     found: dict[str, str] = {}
     for start, name in names:

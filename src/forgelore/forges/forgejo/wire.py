@@ -107,9 +107,11 @@ class FoundReview(Struct):
 
 
 class FoundLineComment(Struct):
-    """A comment on a line of a change. `place` is equal in one conversation: the API names no other bond."""
+    """A comment on a line of a change. `place` is equal in one conversation: the API names no other bond. Line 5 of the
+    old file is another place than line 5 of the new one.
+    """
 
-    place: tuple[int, str | None, int | None]
+    place: tuple[int, str | None, int | None, bool]
     note: Note
     is_resolved: bool
 
@@ -189,7 +191,7 @@ def parse_line_comment(raw: bytes) -> FoundLineComment:
     note.line = comment.position or note.old_line
     note.position_type, note.is_resolvable, note.is_resolved = "text", True, comment.resolver is not None
     note.resolved_by = _author(comment.resolver)
-    place = (comment.pull_request_review_id or 0, note.path, note.line)
+    place = (comment.pull_request_review_id or 0, note.path, note.line, not comment.position)
     return FoundLineComment(place, note, note.is_resolved)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, cast
 
 from forgelore.errors import LoreError, OutputError, Stopped, UsageError
-from forgelore.version import __version__
+from forgelore.version import describe_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _run_and_report(arguments: list[str], started: float) -> int:
 def _run(arguments: list[str], started: float) -> int:
     name, before, after = _split(arguments)
     if name is None and "--version" in before:
-        print(f"forgelore {__version__}")
+        print(f"forgelore {describe_version()}")
         return 0
     if name is None or name in FAMILIES:
         unknown = [word for word in before if word not in ("-h", "--help", *FORMATS)]
