@@ -4,15 +4,23 @@
     fill("${{ runner.temp }}/wheels", contexts)                        -> "/tmp/x/wheels"
 
 As on GitHub, a name that is not there is an empty string, and strings are compared without regard to case. Functions
-are those that tell how the job stands: `contexts["job"]["failed"]`.
+are those that tell how the job stands (`contexts["job"]["failed"]`) and three that look into texts and lists.
 """
 
+import json
 import re
 
-TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<sign>==|!=|&&|\|\||[!()])|(?P<name>[A-Za-z_][\w.-]*))")
+TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<sign>==|!=|&&|\|\||[!(),])|(?P<name>[A-Za-z_][\w.-]*))")
 STATUS = {
     "always": lambda job: True, "cancelled": lambda job: False, "failure": lambda job: job["failed"],
     "success": lambda job: not job["failed"],
+}  # fmt: skip
+FUNCTIONS = {
+    "startsWith": lambda text, start: show(text).lower().startswith(show(start).lower()),
+    "contains": lambda where, what: show(what).lower() in (
+        [show(one).lower() for one in where] if isinstance(where, list) else show(where).lower()
+    ),
+    "fromJSON": json.loads,
 }  # fmt: skip
 HOLE = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 
@@ -80,7 +88,16 @@ def single(rest: list, contexts: dict):
     if rest[:2] == [("sign", "("), ("sign", ")")]:
         del rest[:2]
         return STATUS[word](contexts["job"])
+    if rest[:1] == [("sign", "(")]:
+        return FUNCTIONS[word](*arguments(rest, contexts))
     return look_up(word, contexts)
+
+
+def arguments(rest: list, contexts: dict) -> list:
+    found = []
+    while rest.pop(0) != ("sign", ")"):
+        found.append(either(rest, contexts))
+    return found
 
 
 def asks_for_status(text: str) -> bool:

@@ -18,6 +18,7 @@ from action.runner import ROOT, TRAP, TRAPS, load
 from servers.githttp import GitServer
 from servers.gitlab import GitLabServer
 from servers.gitlab import Token as GitLabToken
+from triage.conftest import let_everybody_write
 
 BOT = "project_1_bot_1"
 HOUR_S = 3600
@@ -41,6 +42,7 @@ class GitLabHub:
         self.git.token = self.token
         self.gitlab.tokens[self.token] = GitLabToken(BOT, "triage", scopes=("api", "write_repository"), access_level=30)
         self.project = self.gitlab.add_project(self.path)
+        let_everybody_write(self.project)
         self.project.add_member(BOT, 30)
         source, commit = publish_source(self.folder / "source")
         self.variables |= {"FORGELORE_SOURCE": source, "FORGELORE_COMMIT": commit}

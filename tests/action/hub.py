@@ -14,6 +14,7 @@ from servers.githttp import GitServer
 from servers.github import GitHubServer
 from servers.github import Token as GitHubToken
 from servers.github.payloads import Shapes
+from triage.conftest import let_everybody_write
 
 BOT = "github-actions[bot]"
 HOUR_S = 3600
@@ -36,6 +37,7 @@ class GitHubHub:
         self.git.__enter__()
         self.git.create(f"{self.path}.git")
         self.project = self.github.add_project(self.path)
+        let_everybody_write(self.project)
         self.project.add_collaborator(BOT, "push")
         return self
 

@@ -237,7 +237,8 @@ def deliver(folder: pathlib.Path, workflow: pathlib.Path, event: str, payload: d
     for name, job in told["jobs"].items():
         wanted = {job["needs"]} if isinstance(job.get("needs"), str) else set(job.get("needs", ()))
         assert wanted <= set(results), "jobs are written in the order in which they run"
-        if any(results[one].is_failed for one in wanted) or not evaluate(job.get("if", "'true'"), {"needs": needed}):
+        known = {"needs": needed, "github": {"event_name": event, "event": payload}}
+        if any(results[one].is_failed for one in wanted) or not evaluate(job.get("if", "'true'"), known):
             continue
         machine = new_machine(folder / name, job["permissions"], environ)
         contexts = {**machine.contexts(), "needs": needed}
