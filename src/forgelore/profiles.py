@@ -70,6 +70,10 @@ class ForgeProfile(NamedTuple):
     has_discussion_threads: bool = False  # what it calls a discussion is a thread below an item
     bot_setup: tuple[str, str] = ("", "")  # the file that sets up triage, and what stands in it
     readers: Mapping[tuple[str, str], str] = {}
+    hook_header: str = (
+        ""  # what proves that it sent a webhook: the secret itself, or a signature (SHA-256) made with it
+    )
+    hook_prefix: str | None = None  # before the signature; None: the header has the secret
 
     @property
     def prefix(self) -> str:
@@ -106,6 +110,7 @@ GITHUB = ForgeProfile(
     comment_chars=65_536, alert="> [!WARNING]\n>", quiet_host="redirect.github.com", has_comment_stream=True,
     bot_setup=(".github/workflows/triage.yml", "forgelore/forgelore@"),
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS", ("private", "enabled"): "MMM"},
+    hook_header="x-hub-signature-256", hook_prefix="sha256=",
 )  # fmt: skip
 GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
@@ -130,6 +135,7 @@ GITLAB = ForgeProfile(
         ("internal", "enabled"): "SSS", ("internal", "private"): "MRM",
         ("private", "enabled"): "MRR", ("private", "private"): "MRR",
     },
+    hook_header="x-gitlab-token",
 )  # fmt: skip
 # Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
 FORGEJO = ForgeProfile(
@@ -149,6 +155,7 @@ FORGEJO = ForgeProfile(
     quiet_ending=("/", ""),  # a link is a reference when its path has four parts; one that ends with a slash has five
     # A team of a private repository may read its code and not its issues, and nobody tells: it is left out.
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS"},
+    hook_header="x-forgejo-signature", hook_prefix="",
 )  # fmt: skip
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(

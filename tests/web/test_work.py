@@ -29,7 +29,7 @@ def forge(tmp_path_factory):
 @pytest.fixture(scope="module")
 def team(forge):
     env = {name: value for name, value in of_forge(forge).items() if name not in ("PATH", "HOME", "FORGELORE_DB")}
-    words = ("--role", "apply", "--include-internal")
+    words = ("--role", "apply", "--include-internal", "--sync-every", "0")
     with serving(forge.app.config.db, forge.folder, *words, **env) as url:
         yield Site(url)
 

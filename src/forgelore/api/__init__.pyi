@@ -21,6 +21,7 @@ from forgelore.api.history import History as History
 from forgelore.api.history import Projects as Projects
 from forgelore.api.history import make_history as make_history
 from forgelore.api.history import open_history as open_history
+from forgelore.api.hooks import read_delivery as read_delivery
 from forgelore.api.index import BuiltDocuments as BuiltDocuments
 from forgelore.api.index import Index as Index
 from forgelore.api.index import IndexedCode as IndexedCode

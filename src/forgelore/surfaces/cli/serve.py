@@ -34,6 +34,10 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a reverse proxy before it is called: https://lore.example.org",
     )
     parser.add_argument(
+        "--sync-every", type=float, default=10.0, metavar="MINUTES",
+        help="bring projects that were synced before up to date this often; 0: never (%(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
         "--include-internal", action="store_true", help="show confidential items and internal notes to everybody"
     )
 
@@ -46,6 +50,8 @@ def run_serve(context: Context, arguments: argparse.Namespace) -> ServeAnswer:
     from forgelore.surfaces.web.app import Pools
     from forgelore.surfaces.web.guard import Access, read_people
 
+    if not 0 <= arguments.sync_every <= 10_000:
+        raise InvalidValue(f"--sync-every {arguments.sync_every:g} is out of range", hint="use 0 to 10,000 minutes")
     if arguments.address and not arguments.address.startswith(("https://", "http://")):
         raise InvalidValue(f"{arguments.address} is not an address", hint="write it whole: https://lore.example.org")
     if arguments.address and not arguments.tokens:
@@ -69,6 +75,7 @@ def run_serve(context: Context, arguments: argparse.Namespace) -> ServeAnswer:
             access,
             port,
             address=arguments.address or "",
+            sync_every_s=60 * arguments.sync_every,
             on_ready=lambda url: _print_address(context, url, served),
         )
     finally:

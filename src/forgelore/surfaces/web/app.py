@@ -31,11 +31,12 @@ from forgelore.errors import (
     UsageError,
 )
 from forgelore.surfaces.present.data import present_answer, present_failure
-from forgelore.surfaces.web.guard import COOKIE, SESSION_S, Access, BodyTooLarge, Guard, Role, Visitor
+from forgelore.surfaces.web.guard import COOKIE, HOOKS, SESSION_S, Access, BodyTooLarge, Guard, Role, Visitor
 from forgelore.surfaces.web.html import STATIC, render
 
 if TYPE_CHECKING:
     from forgelore.api import History, HistoryPool
+    from forgelore.surfaces.web.syncing import Hooks
 
 _STATUSES = {NotFound: 404, InvalidValue: 400, Refused: 409, Locked: 409, RateLimited: 429, AuthError: 403}
 
@@ -130,8 +131,8 @@ class Pools(NamedTuple):
     asking: "HistoryPool"
 
 
-def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
-    """Return the application, with its guard around it."""
+def make_app(pools: Pools, access: Access, origins: Sequence[str], *, hooks: "Hooks | None" = None) -> Guard:
+    """Return the application, with its guard around it. `hooks`: who takes webhooks, where anybody does."""
     from forgelore.surfaces.web.api import ADDRESSES as DATA
     from forgelore.surfaces.web.pages import ADDRESSES as PAGES
     from forgelore.surfaces.web.review import ADDRESSES as REVIEW
@@ -151,6 +152,7 @@ def make_app(pools: Pools, access: Access, origins: Sequence[str]) -> Guard:
     routes += [
         Route("/sign-in", _sign_in, methods=["GET", "POST"]),
         Route("/sign-out", _sign_out, methods=["POST"]),
+        *([Route(HOOKS, hooks.receive, methods=["POST"])] if hooks else []),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Guard(Starlette(routes=routes, lifespan=live, exception_handlers={404: _not_found}), access, origins)

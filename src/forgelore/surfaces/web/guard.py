@@ -29,6 +29,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 COOKIE = "forgelore"
 SESSION_S = 12 * 3600
 MAX_BODY = 1_000_000  # bytes
+HOOKS, MAX_HOOK = "/hooks", 25_000_000  # where webhooks arrive; the largest that a forge sends
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 _MIN_TOKEN = 16  # characters
 _POLICY = (
@@ -141,16 +142,17 @@ class Guard:
             return
         answer = _with_headers(send, is_static=scope["path"].startswith("/static/"))
         headers = _Headers(scope["headers"])
-        refusal = self._refuse(scope["method"], headers)
+        most = MAX_HOOK if scope["path"] == HOOKS else MAX_BODY
+        refusal = self._refuse(scope["method"], headers, most)
         if refusal:
             await send_text(answer, *refusal)
             return
         visitor = self._find_visitor(headers)
         scope["state"] = {**scope.get("state", {}), "visitor": visitor, "access": self._access}
         scope["state"]["is_secure"] = self._is_secure
-        await self._inside(scope, _limited(receive), answer)
+        await self._inside(scope, _limited(receive, most), answer)
 
-    def _refuse(self, method: str, headers: "_Headers") -> tuple[int, str] | None:
+    def _refuse(self, method: str, headers: "_Headers", most: int) -> tuple[int, str] | None:
         """Return status and reason for a request that is not served to anybody."""
         hosts, origins = headers.all("host"), headers.all("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
@@ -160,8 +162,8 @@ class Guard:
         if method not in ("GET", "HEAD", "POST"):
             return 405, f"This server does not know {method[:20]}."
         length = headers.first("content-length")
-        if length and (not length.isdecimal() or int(length) > MAX_BODY):
-            return 413, "This is too large: at most 1 MB."
+        if length and (not length.isdecimal() or int(length) > most):
+            return 413, f"This is too large: at most {most // 1_000_000} MB."
         return None
 
     def _find_visitor(self, headers: "_Headers") -> Visitor | None:
@@ -199,7 +201,7 @@ class BodyTooLarge(Exception):
     """A request that goes on after its megabyte."""
 
 
-def _limited(receive: "Receive") -> "Receive":
+def _limited(receive: "Receive", most: int) -> "Receive":
     """Count what arrives: a request without a length may have no end."""
     seen = 0
 
@@ -207,7 +209,7 @@ def _limited(receive: "Receive") -> "Receive":
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        if seen > MAX_BODY:
+        if seen > most:
             raise BodyTooLarge
         return message
 

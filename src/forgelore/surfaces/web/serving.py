@@ -24,17 +24,24 @@ def check_installed() -> None:
         raise ConfigError("the web page is an extra that is not installed", hint="pip install '.[web]' in a clone")
 
 
-def serve(pools: "Pools", access: "Access", port: int, *, address: str, on_ready: Callable[[str], None]) -> None:
-    """Serve the page on the loopback address. `address`: what a reverse proxy before it is called, if there is one."""
+def serve(
+    pools: "Pools", access: "Access", port: int, *, address: str, sync_every_s: float, on_ready: Callable[[str], None]
+) -> None:  # fmt: skip
+    """Serve the page on the loopback address. `address`: what a reverse proxy before it is called, if there is one.
+    `sync_every_s`: 0 leaves projects as they are, unless a webhook says otherwise.
+    """
     import uvicorn
 
     from forgelore.surfaces.mcp.http import listen, make_protocol
     from forgelore.surfaces.web.app import make_app
     from forgelore.surfaces.web.guard import local_origins
+    from forgelore.surfaces.web.syncing import Hooks, Syncer, read_secret
 
+    secret, syncer = read_secret(), Syncer(pools, sync_every_s)
     listener = listen(port)
     port = int(listener.getsockname()[1])
-    app = make_app(pools, access, local_origins(port, address))
+    hooks = Hooks(secret, pools, syncer) if secret else None
+    app = make_app(pools, access, local_origins(port, address), hooks=hooks)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, ws="none", http=make_protocol(_REQUEST_S),
         timeout_graceful_shutdown=_PATIENCE_S, proxy_headers=False,
@@ -42,8 +49,10 @@ def serve(pools: "Pools", access: "Access", port: int, *, address: str, on_ready
     before = {number: signal.signal(number, _do_nothing) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         on_ready(address or f"http://127.0.0.1:{port}")
+        syncer.thread.start()
         uvicorn.Server(config).run(sockets=[listener])
     finally:
+        syncer.stop()
         for number, handler in before.items():
             signal.signal(number, handler)
 
