@@ -18,6 +18,7 @@ BENCHES = (
     "quiet",
     "ingest",
     "economy",
+    "plan",
     "kills",
     "closing_kills",
     "quality",

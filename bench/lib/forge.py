@@ -6,6 +6,8 @@ Prints one line about itself, then answers words on standard input, a line each,
 """
 
 import collections
+import gzip
+import itertools
 import json
 import pathlib
 import re
@@ -49,11 +51,31 @@ def start(kind: str, sizes: dict):
     server.requests = Tally()
     server.start()
     path = "acme/web" if is_github else "group/app"
-    talks = sizes.pop("long_discussions", 0)
+    talks, corpus = sizes.pop("long_discussions", 0), sizes.pop("corpus", "")
+    if corpus:
+        project = server.add_project(path)
+        fill(project, corpus, sizes["issues"], is_github=is_github)
+        return server, path
     project = server.populate(path, **sizes)
     for number in range(talks):
         add_talk(project, f"talk {number}")
     return server, path
+
+
+def fill(project, corpus: str, most: int, *, is_github: bool) -> None:
+    """Tell a project the first items of a real tracker, texts and comments, in their order."""
+    place = pathlib.Path(__file__).resolve().parents[3] / "shared" / "corpora" / f"{corpus}.jsonl.gz"
+    with gzip.open(place, "rt", encoding="utf-8") as lines:
+        for line in itertools.islice(lines, most):
+            row = json.loads(line)
+            is_change, at = row["kind"] == "change", row["created_at"]
+            add = project.add_change if is_change else project.add_issue
+            number = add(row["title"], row.get("body"), author=row.get("author"), created_at=at)
+            key = (number,) if is_github else ("change" if is_change else "issue", number)
+            for note in row.get("notes") or ():
+                project.comment(*key, note["body"] or "", author=note.get("author"), at=note["created_at"])
+            if row["state"] != "open":
+                project.close(*key, at=row.get("closed_at") or at)
 
 
 def add_talk(project, title: str, *, comments: int = 120, replies: int = 25) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.errors import AuthError, ForgeError, LoreError, LostPage
-from forgelore.model import Cursor, ItemKey, Label, Project
+from forgelore.model import Cursor, Item, ItemKey, Kind, Label, Project
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import Int64, OddValueError, read
 from forgelore.ports.closing import ClosingFacts
@@ -343,6 +343,32 @@ def full_list_page(resource: str, rows: list[Any], end: Cursor, warnings: list[s
         return Page(cursor=end, members=rows, warnings=warnings)
     seen = {item.key for item in rows}
     return Page(cursor=end, items=rows, seen=seen, seen_kinds=("release",), warnings=warnings)
+
+
+class Sample:
+    """Items of a page or two of a list, from which the others are estimated."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.items = list(items)
+
+    def of_kind(self, kind: Kind) -> list[Item]:
+        return [item for item in self.items if item.key.kind == kind]
+
+    def mean(self, kind: Kind, measure: Callable[[Item], float]) -> float:
+        """Return the mean over items of a kind; over all of them where it has none."""
+        found = self.of_kind(kind) or self.items
+        return sum(map(measure, found)) / len(found) if found else 0.0
+
+    def total(self, missing: dict[Kind, int], measure: Callable[[Item], float]) -> float:
+        return sum(number * self.mean(kind, measure) for kind, number in missing.items())
+
+
+def body_chars(item: Item) -> int:
+    return len(item.title) + len(item.body or "")
+
+
+def pages_of(rows: float, size: int) -> int:
+    return -(-int(rows) // size)
 
 
 def in_batches(keys: Sequence[ItemKey], size: int) -> Iterator[list[ItemKey]]:

@@ -256,13 +256,24 @@ class ForgeComments(Protocol):
         ...
 
 
+class FetchCost(Struct, frozen=True):
+    """What fetching takes, estimated: requests, points of GraphQL among them where it has a price, how many notes come,
+    and how many characters of text there are in all.
+    """
+
+    requests: int
+    notes: int = 0
+    chars: int = 0
+    points: int = 0
+
+
 class ForgeMeter(Protocol):
     """What reading costs: requests made, left and still needed; and what cannot be asked at the moment."""
 
     host: str
 
-    def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes to fetch that many items and notes."""
+    def estimate(self, project: Project, missing: dict[Kind, int]) -> FetchCost:
+        """Return about what it takes to fetch that many items of each kind, from a page of each list."""
         ...
 
     def requests(self) -> int: ...

@@ -1,7 +1,7 @@
 """`sync-status`: where each project stands, what waits, and how the last runs went.
 
-Also `sync --plan`: what a sync would cost. It makes three requests at most (the project and its totals); the rest is
-arithmetic over what the store already has.
+Also `sync --plan`: what a sync would cost. It asks for the project, its totals and a page of each list, a dozen
+requests at most; the rest is arithmetic.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from forgelore.model import Kind, ProjectName
-from forgelore.ports.forge import Forge
+from forgelore.ports.forge import FetchCost, Forge
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live_by_kind
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
@@ -97,13 +97,14 @@ def _run(store: Store, run: SyncRun) -> SyncRun:
     return run if store.viewer.includes_internal else run._replace(warnings=[], requests=0, rows_written=0)
 
 
-_BYTES_PER_ITEM = 7_300  # database growth per item with its conversation, from bench/results/ingest.md
-_NOTES_PER_ITEM = 5
+# Growth of the database, with payloads, search documents and both sets of vectors: bench/results/plan.md.
+_EMPTY_BYTES, _BYTES_PER_ITEM, _BYTES_PER_NOTE, _BYTES_PER_CHAR = 700_000, 6_000, 1_000, 2.6
 
 
 class SyncEstimate(NamedTuple):
     """What a sync would take. By kind of item: how many there are, and how many are not in the store. `unfinished`:
-    lists that were never read to their end. `is_counted`: the forge tells its totals to this reader.
+    lists that were never read to their end. `is_counted`: the forge tells its totals to this reader. `points`: of
+    GraphQL, where they are limited; `notes`: how many come with the missing items.
     """
 
     project: str
@@ -116,6 +117,8 @@ class SyncEstimate(NamedTuple):
     seconds: float
     megabytes: float
     is_counted: bool
+    points: int = 0
+    notes: int = 0
 
 
 def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> SyncEstimate:
@@ -132,7 +135,9 @@ def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: fl
     jobs = count_jobs(store, stored.id) if store and stored else {}
     waiting = sum(total for kind, (total, _) in jobs.items() if kind not in INDEX_JOBS)
     items = sum(missing.values())
-    requests = len(resources) + 3 + waiting + forge.cost(missing, notes=items * _NOTES_PER_ITEM)
+    cost = forge.estimate(project, missing) if items else FetchCost(0)
+    requests = len(resources) + 3 + waiting + cost.requests
+    size = items * _BYTES_PER_ITEM + cost.notes * _BYTES_PER_NOTE + cost.chars * _BYTES_PER_CHAR
     return SyncEstimate(
         project=str(project.name),
         on_forge=totals,
@@ -142,6 +147,8 @@ def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: fl
         waiting_jobs=waiting,
         requests=requests,
         seconds=round(requests / rate, 1),
-        megabytes=round(items * _BYTES_PER_ITEM / 1e6, 1),
+        megabytes=round((size + (_EMPTY_BYTES if stored is None else 0)) / 1e6, 1),
+        points=cost.points,
+        notes=cost.notes,
         is_counted=bool(totals),
     )

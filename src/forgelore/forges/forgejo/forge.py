@@ -31,14 +31,17 @@ from forgelore.forges.rest import (
     DAY_MS,
     WINDOW_DAYS,
     MeteredForge,
+    Sample,
     TokenAccess,
+    body_chars,
     first_chars,
     in_batches,
+    pages_of,
 )
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.pages import read_ms, read_rows, split_rows
-from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import FetchCost, Known, Newest, Page, Resource, SecondLook
 from forgelore.text.dates import format_ms
 from forgelore.words import JobKind
 
@@ -220,10 +223,16 @@ class Forgejo(ForgejoWrites, MeteredForge):
                 found |= {item.key: item for item in read_rows(body, wire.parse_item, TYPE_OF[kind]).values}
         return list(found.values())
 
-    def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes: a page per 50 items or comments, four for each change."""
-        issues, changes = missing.get("issue", 0), missing.get("change", 0)
-        return -(-(issues + changes) // LIMIT) + -(-notes // LIMIT) + 4 * changes
+    def estimate(self, project: Project, missing: dict[Kind, int]) -> FetchCost:
+        """A page per 50 items or comments; branches, files and reviews of each change, and the diff of an open one."""
+        answer = self._client.get(f"{repo_path(project)}/issues", {"state": "all", "limit": LIMIT})
+        sample = Sample(read_rows(self._rest.checked(answer, "issues").body, wire.parse_item, "issues").values)
+        items, changes = sum(missing.values()), missing.get("change", 0)
+        notes = sample.total(missing, lambda item: item.comment_count or 0)
+        still_open = changes * sample.mean("change", lambda item: item.state == "open")
+        requests = pages_of(items, LIMIT) + pages_of(notes, LIMIT) + 4 * changes + int(still_open)
+        chars = sample.total(missing, body_chars) + notes * sample.mean("issue", body_chars) / 2
+        return FetchCost(requests, int(notes), int(chars))
 
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         return self._lists.numbers(project, kind, self.server_ms() or 0)

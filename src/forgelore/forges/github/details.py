@@ -15,7 +15,7 @@ from forgelore.forges.github import wire
 from forgelore.forges.github.graph import MORE_THREADS, NOBODY, Graph, MissingNode, Node
 from forgelore.forges.github.rest import GitHubRest, object_in, repo_path, review_thread
 from forgelore.forges.rest import in_batches
-from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
+from forgelore.model import Detail, File, FileStatus, Item, ItemKey, Note, Project, Thread
 from forgelore.net.pages import split_rows, walk_links
 from forgelore.ports.forge import Known, MissingPart, Page
 from forgelore.words import JobKind, NoteScope
@@ -115,6 +115,14 @@ class Details:
         for batch in in_batches(keys, FILES_AT_ONCE) if self._has_token else ():
             nodes |= _paired(batch, known, self._graph.files)
         return self.files.fetch(project, nodes)
+
+    def sample_changes(self, project: Project, shown: list[Item]) -> tuple[float, int]:
+        """Return which share of these changes has renamed files, and how many changes of the project are open."""
+        answers = self._graph.files([one.node_id for one in shown if one.node_id])
+        nodes = [node for node in answers if isinstance(node, dict)]
+        changed = [{file["changeType"] for file in (node["files"] or {}).get("nodes") or () if file} for node in nodes]
+        renamed = sum(bool(kinds & {"RENAMED", "COPIED"}) for kinds in changed) / len(changed) if changed else 0.0
+        return renamed, self._graph.count_open_changes(project.name.path)
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
         """All comments of one item: the streams missed some, or some were deleted."""

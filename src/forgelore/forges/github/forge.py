@@ -32,11 +32,21 @@ from forgelore.forges.github.rest import (
 )
 from forgelore.forges.github.wire import parse_item, parse_project
 from forgelore.forges.github.writing import GitHubWrites
-from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars, in_batches
+from forgelore.forges.rest import (
+    BYTES_PER_CHAR,
+    WINDOW_DAYS,
+    MeteredForge,
+    Sample,
+    TokenAccess,
+    body_chars,
+    first_chars,
+    in_batches,
+    pages_of,
+)
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.pages import read_ms, read_rows, split_rows, walk_links
-from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import FetchCost, Known, Newest, Page, Resource, SecondLook
 from forgelore.text.refs import key_in_url
 from forgelore.words import JobKind
 
@@ -253,13 +263,37 @@ class GitHub(GitHubWrites, MeteredForge):
         # A connection that this token may not see is null.
         return {kind: found[name]["totalCount"] for kind in kinds if found.get(name := _CONNECTIONS[kind])}
 
-    def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes to fetch that many items and notes."""
+    def estimate(self, project: Project, missing: dict[Kind, int]) -> FetchCost:
+        """Read the oldest and the newest page of items, a page of each stream of comments, and some changes' files."""
+        root = repo_path(project)
+        sample = Sample(self._lists.oldest_and_newest(root)) if project.has_issues else Sample(())
+        changes_seen = sample.of_kind("change")
+        shown = changes_seen[:: max(1, -(-len(changes_seen) // 50))]
+        renamed, still_open = self._details.sample_changes(project, shown) if shown and self._has_token else (0.0, 0)
         issues, changes = missing.get("issue", 0), missing.get("change", 0)
-        second_looks = _pages(changes, 25) + _pages(issues, 100) if self._has_token else 2 * changes
-        return (
-            _pages(issues + changes, 99) + _pages(notes, 99) + second_looks + _pages(missing.get("discussion", 0), 25)
-        )
+        streams = [self._lists.measure_stream(f"{root}/{part}/comments") for part in ("issues", "pulls")]
+        everything = self.counts(project) if self._has_token else missing
+        total = sum(everything.get(kind) or 0 for kind in ("issue", "change"))
+        share = (issues + changes) / total if total else 0.0
+        notes = share * sum(stream.rows for stream in streams)
+        reviewed = min(changes, share * streams[1].items)
+        open_missing = min(changes, share * still_open)
+        talks = missing.get("discussion", 0)
+        requests = sum(pages_of(share * stream.rows, 99) for stream in streams) + pages_of(issues + changes, 99)
+        points = 0
+        if self._has_token:
+            # How many are asked for at once, and how many hundreds of connections each of them costs:
+            # https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+            parts = ((reviewed, 25, 0.56), (changes - reviewed, 50, 0.05), (issues, 100, 0.02), (talks, 25, 0.32))
+            batches = [pages_of(number, size) for number, size, _ in parts]
+            requests += sum(batches) + int(renamed * changes + (1 - renamed) * open_missing)
+            prices = [round(number * price) for number, _, price in parts]
+            points = sum(map(max, batches, prices)) + 3
+        else:
+            requests += 2 * changes + int(open_missing)
+        chars = sample.total({"issue": issues, "change": changes}, body_chars)
+        chars += share * sum(stream.rows * stream.mean_chars for stream in streams)
+        return FetchCost(requests, int(notes), int(chars), points)
 
     def counts_since(self, project: Project, kind: Kind, times: Sequence[int]) -> dict[int, int]:
         """Of issues alone: the list of pull requests has no times, and hardly any of these is ever deleted."""
@@ -340,7 +374,3 @@ def _moved_to(project: Project, key: ItemKey, item: dict[str, Any]) -> Link | No
     ):
         return None
     return Link("moved_to", place[1].number, place[1].kind, place[0])
-
-
-def _pages(rows: int, size: int) -> int:
-    return -(-rows // size)

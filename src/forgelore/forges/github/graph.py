@@ -329,6 +329,12 @@ class Graph:
     def has_discussion(self, path: str, number: int) -> bool:
         return self.part_of(path, "discussion", DISCUSSION, number=number) is not None
 
+    def count_open_changes(self, path: str) -> int:
+        owner, _, name = path.partition("/")
+        query = _COUNTS % "pullRequests(first: 1, states: [OPEN]) { totalCount }"
+        found = self.query(query, owner=owner, name=name)["repository"].get("pullRequests")
+        return int((found or {}).get("totalCount") or 0)
+
     def counts_since(self, path: str, times: Sequence[int]) -> list[int | None]:
         """Return how many issues were last changed at each of these times or later."""
         parts = " ".join(

@@ -9,9 +9,10 @@ What is known as it is now (same date, same counts) is not read to its end: an e
 found by the wider net, once a day.
 """
 
+import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFound
@@ -39,7 +40,17 @@ from forgelore.forges.rest import (
 )
 from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Note, Project, Thread
 from forgelore.net.client import HttpAnswer
-from forgelore.net.pages import OddValueError, ParsedRows, WalkedRow, read_ms, read_rows, walk, walk_links
+from forgelore.net.pages import (
+    PER_PAGE,
+    OddValueError,
+    ParsedRows,
+    WalkedRow,
+    read_ms,
+    read_rows,
+    split_rows,
+    walk,
+    walk_links,
+)
 from forgelore.ports.forge import Known, Page
 from forgelore.words import NoteScope
 
@@ -88,6 +99,17 @@ def message_of(answer: HttpAnswer) -> str:
         return ""
 
 
+_LAST = re.compile(r"[?&]page=(\d{1,9})\b[^>]*>[^,]*rel=\"last\"")
+
+
+class CommentStream(NamedTuple):
+    """How many comments a stream holds, of about how many items, and how long one is."""
+
+    rows: int
+    items: int
+    mean_chars: float
+
+
 _WHOLE = {"releases": "/releases", "labels": "/labels", "members": "/collaborators"}
 
 
@@ -107,6 +129,29 @@ class GitHubLists:
             yield Page(
                 cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide, warnings=part.warnings
             )
+
+    def oldest_and_newest(self, root: str) -> list[Item]:
+        """Return the items of the first and the last page of the list, by creation."""
+        found: dict[ItemKey, Item] = {}
+        for direction in ("asc", "desc"):
+            params = {"state": "all", "sort": "created", "direction": direction, "per_page": PER_PAGE}
+            rows = self._item_rows(self._rest.client.get(f"{root}/issues", params)).values
+            found |= {row.value.key: row.value for row in rows}
+        return list(found.values())
+
+    def measure_stream(self, path: str) -> CommentStream:
+        """Return how much a stream of comments holds, by its newest page and the number of its last one."""
+        answer = self._rest.client.get(path, {"sort": "created", "direction": "desc", "per_page": PER_PAGE})
+        if answer.status != 200:
+            return CommentStream(0, 0, 0.0)
+        raws = split_rows(answer.body)
+        parse = wire.parse_review_comment if "/pulls/" in path else wire.parse_comment
+        found = [parse(raw) for raw in raws]
+        last = _LAST.search(answer.headers.get("link", ""))
+        rows = (int(last[1]) - 1) * PER_PAGE + PER_PAGE // 2 if last else len(raws)
+        chars = sum(len(one.note.body or "") for one in found) / max(1, len(found))
+        items = len({one.number for one in found}) * rows // max(1, len(found))
+        return CommentStream(rows, items, chars)
 
     def items_between(self, root: str, start_ms: int, end_ms: int) -> list[Item]:
         """Return issues and changes that were last changed in this span, both ends included."""

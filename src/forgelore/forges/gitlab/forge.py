@@ -27,19 +27,22 @@ from forgelore.forges.rest import (
     OVERLAP_MS,
     WINDOW_DAYS,
     MeteredForge,
+    Sample,
     TokenAccess,
     advance,
+    body_chars,
     full_list_end,
     full_list_page,
     is_wide,
     looks_again,
+    pages_of,
     parse_label,
     since,
 )
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import ParsedRows, WalkedRow, read_ms, read_rows, split_rows, walk, walk_links
-from forgelore.ports.forge import Known, MissingPart, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import FetchCost, Known, MissingPart, Newest, Page, Resource, SecondLook
 from forgelore.text.dates import format_ms
 from forgelore.words import JobKind, NoteScope
 
@@ -378,13 +381,33 @@ class GitLab(GitLabWrites, MeteredForge):
                     items[item.key] = item
         return [item for item in items.values() if start_ms <= (item.updated_at or 0) <= end_ms]
 
-    def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes: a page per 99 items, one for each conversation, one for each
-        change's files.
-        """
-        del notes
-        items = sum(missing.values())
-        return -(-items // 99) + items + missing.get("change", 0)
+    def estimate(self, project: Project, missing: dict[Kind, int]) -> FetchCost:
+        """Read a page of each list, and the conversations of twenty of its items through GraphQL."""
+        requests, notes, chars = 0.0, 0.0, 0.0
+        for kind, number in missing.items():
+            if kind not in PART_OF or not number:
+                continue
+            params = {"state": "all", "scope": "all", "per_page": 100, "order_by": "created_at", "sort": "desc"}
+            answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[kind]}", params)
+            body = self._rest.checked(answer, PART_OF[kind]).body
+            sample = Sample(read_rows(body, partial(wire.parse_item, kind=kind), PART_OF[kind]).values)
+            numbers = [item.key.number for item in sample.items[:: max(1, len(sample.items) // 20)]][:20]
+            sampled = self._graph.threads(project.name.path, kind, numbers)
+            said = [note for threads in sampled.values() for thread in threads for note in thread.notes]
+            counted = sample.mean(kind, lambda item: item.comment_count or 0)
+            notes += number * (len(said) / len(sampled) if sampled else counted)
+            chars += number * (
+                sample.mean(kind, body_chars) + sum(len(n.body or "") for n in said) / max(1, len(sampled))
+            )
+            apart = (len(numbers) - len(sampled)) / len(numbers) if numbers else 0.0
+            requests += pages_of(number, 99)
+            if self._has_token:
+                requests += pages_of(number, self._graph.size("threads", kind)) + number * apart * bool(sampled)
+            if kind == "change":
+                self._graph.files(project.name.path, numbers[:2])  # whether this server lists them
+                still_open = number * sample.mean(kind, lambda item: item.state == "open")
+                requests += still_open + pages_of(number - still_open, self._graph.size("files", kind))
+        return FetchCost(int(requests), int(notes), int(chars))
 
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         """Return the numbers of every item of a kind, walking by creation time: deep pages answer 405."""

@@ -169,7 +169,8 @@ def _estimate(context: Context, name: "ProjectName") -> "SyncEstimate":
         context.print("  the forge does not show you its totals")
     if found.waiting_jobs:
         context.print(f"  {number(found.waiting_jobs)} parts wait from an earlier run")
-    context.print(f"  about {number(found.requests)} requests, {duration(found.seconds)}, {found.megabytes} MB")
+    points = f", {number(found.points)} points of GraphQL" if found.points else ""
+    context.print(f"  about {number(found.requests)} requests{points}, {duration(found.seconds)}, {found.megabytes} MB")
     return found
 
 
