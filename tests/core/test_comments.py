@@ -130,8 +130,8 @@ def test_no_comment_has_a_heading_a_table_an_alert_a_percentage_or_an_emoji_but_
 
 
 def test_nobody_is_sent_to_add_something_where_nothing_goes_on():
-    for (_, _, ending, how), comment in comments():
-        is_open = ending in ("open", "three copies", "duplicate of an open one")
+    for (_, kind, ending, how), comment in comments():
+        is_open = kind == "issue" and ending in ("open", "three copies", "duplicate of an open one")
         assert ("add anything new there" in comment) == (is_open and how.endswith("warned")), (ending, how)
 
 

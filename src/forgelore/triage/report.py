@@ -328,8 +328,9 @@ _CLAIMS: dict[tuple[Sameness, bool], str] = {  # of an issue, and of a change, w
 }
 _SAME = " If it is, please add anything new there. If not, ignore this."
 _COPY = " Please add anything new there, or say here what differs."
+_ADDS = " Please say what this one adds."  # nobody carries a change over to another
 _ADVICE: dict[Ending | None, str] = {
-    None: "", "open": _SAME, "merged": " If it is, please close this one.", "duplicate": "", "moved": "", "closed": "",
+    None: "", "open": _SAME, "merged": _ADDS, "duplicate": "", "moved": "", "closed": "",
     "fixed": " Please check whether that helps.", "declined": " If your case differs, please say how.",
     "unmerged": " If this one takes its place, please say so.",
 }  # fmt: skip
@@ -360,6 +361,8 @@ def _advice(row: ReportRow) -> str:
     while ending_of(at) == "duplicate" and at.original is not None:
         at = at.original
     ending = ending_of(at)
+    if ending == "open" and row.kind == "change":
+        return _ADDS
     return _COPY if ending == "open" and row.sameness != "similar" else _ADVICE[ending]
 
 
@@ -372,7 +375,7 @@ def _regression(report: Report, row: ReportRow, named: str) -> str:
 
 
 _SHORT_QUOTE = 72
-_RARE = 0.6  # of a name by itself: below that half the project uses it
+_RARE = 0.7  # of a name by itself: below that half the project uses it
 # What a program prints of itself or of a day: no two people look for that.
 _NOISE = re.compile(
     r"0x[0-9a-f]{3,}|[0-9a-f]{8,}|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d\d|://|[\w.+-]+@[\w-]|\d{1,3}(?:\.\d{1,3}){3}"
