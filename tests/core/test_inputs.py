@@ -8,18 +8,19 @@ from forgelore.triage.events import Inputs, parse_inputs
 
 NAMES = [
     "INPUT_SIMILARITY_THRESHOLD", "INPUT_DUPLICATE_THRESHOLD", "INPUT_MAX_RESULTS", "INPUT_INDEX_BRANCH",
-    "INPUT_APPLY_LABELS", "INPUT_ALSO", "INPUT_DRY_RUN", "INPUT_CLOSE_AFTER",
+    "INPUT_APPLY_LABELS", "INPUT_ALSO", "INPUT_DRY_RUN", "INPUT_CLOSE_AFTER", "INPUT_COMMENT_ON_MAINTAINERS",
+    "INPUT_REPORT",
 ]  # fmt: skip
 
 
 def test_nothing_set_means_the_defaults_of_the_documentation():
-    assert parse_inputs({}) == (Inputs(0.75, 0.92, 3, "triage-index", False, (), False, 0), [])
+    assert parse_inputs({}) == (Inputs(0.75, 0.92, 3, "triage-index", False, (), False, close_after=0), [])
 
 
 def test_every_input_is_read_by_its_name():
-    values = ["0.5", "0.9", "20", "bots/index", "true", "acme/api, acme/web", "yes", "72"]
+    values = ["0.5", "0.9", "20", "bots/index", "true", "acme/api, acme/web", "yes", "72", "on", "both"]
     inputs, warnings = parse_inputs(dict(zip(NAMES, values, strict=True)))
-    assert inputs == Inputs(0.5, 0.9, 20, "bots/index", True, ("acme/api", "acme/web"), True, 72)
+    assert inputs == Inputs(0.5, 0.9, 20, "bots/index", True, ("acme/api", "acme/web"), True, True, 72, "both")
     assert warnings == []
 
 

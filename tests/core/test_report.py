@@ -238,10 +238,7 @@ def test_labels_are_in_the_fold_with_how_often_they_were_right():
 def test_gitlab_gets_its_own_words():
     change = CHANGE._replace(ref="!45", url="https://gitlab.com/g/p/-/merge_requests/45")
     text = opening_of(report(change, forge="gitlab", kind="change", quotes=()))
-    assert (
-        text
-        == "This may be the same as merge request 45: Rework login (merged). Please say what this one adds."
-    )
+    assert text == "This may be the same as merge request 45: Rework login (merged). Please say what this one adds."
 
 
 def test_the_last_line_says_what_this_is_and_how_to_disagree():

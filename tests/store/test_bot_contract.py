@@ -127,14 +127,20 @@ def test_the_first_run_of_the_bot_stays_the_first(store, web):
 
 
 def test_trust_in_labels_is_what_was_learned_last(store, web):
-    ids = save(store, web, item(1, labels=["bug"]), item(2, labels=["ui"], created_at=NOW + 1), item(3))
+    ids = save(
+        store, web, item(1, labels=["bug"], updated_at=NOW), item(3),
+        item(2, labels=["ui"], created_at=NOW + 1, updated_at=NOW + HOUR),
+        item(4, labels=["stale"], created_at=NOW + 2, updated_at=NOW + 900 * HOUR),
+        item(5, labels=["released"], created_at=NOW + 3, updated_at=NOW + HOUR, state="closed"),
+    )  # fmt: skip
     save_label_trust(store, web, "issue", {"bug": Trust(0.5, 0.9, 20), "ui": Trust(0.6, 0.8, 10)})
     save_label_trust(store, web, "issue", {"ui": Trust(0.7, 0.8, 11)})
     assert load_label_trust(store, web, "issue") == {"ui": Trust(0.7, 0.8, 11)}
-    assert load_labels_learned(store, web, "issue") == (0, 2)
+    assert load_labels_learned(store, web, "issue") == (0, 4)
     save_labels_learned(store, web, "issue", 2)
-    assert load_labels_learned(store, web, "issue") == (2, 2)
-    assert list_labelled(store, web, "issue", limit=1) == [ids[2]]
+    assert load_labels_learned(store, web, "issue") == (2, 4)
+    assert list_labelled(store, web, "issue", soon_ms=24 * HOUR, limit=1) == [ids[2]]
+    assert list_labelled(store, web, "issue", soon_ms=24 * HOUR, limit=9) == [ids[2], ids[1]]
 
 
 # Histories of items: what was known of them at a time
