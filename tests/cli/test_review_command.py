@@ -152,7 +152,7 @@ def test_several_people_are_kept_apart_and_a_disagreement_is_told(reviewed):
         (["#902", "#901", "--answer", "yes"], 13, "unknown answer: yes"),
         (["#902", "#902", "--answer", "same"], 13, "cannot repeat itself"),
         (["#902", "#4711", "--answer", "same"], 5, "4711"),
-        (["--undo", "--as", "nobody"], 5, "nobody has not answered"),
+        (["--undo", "--as", "nobody"], 5, "nobody has no answers to take back"),
         (["#902", "--answer", "same"], 2, "two items"),
         (["acme/web", "acme/api"], 2, "one project"),
         (["--undo", "--answers"], 2, "cannot be combined"),
