@@ -166,7 +166,7 @@ def sweeps(monkeypatch):
     """The kinds that were compared number by number."""
     compared, compare = [], sweep._compare
     monkeypatch.setattr(
-        sweep, "_compare", lambda bench, forge, kind: compared.append(kind) or compare(bench, forge, kind)
+        sweep, "_compare", lambda bench, forge, kind, *rest: compared.append(kind) or compare(bench, forge, kind, *rest)
     )
     return compared
 

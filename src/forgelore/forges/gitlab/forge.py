@@ -274,7 +274,8 @@ class GitLab(GitLabWrites, MeteredForge):
 
     def _threads_at_once(self, page: Page, project: Project, keys: list[ItemKey]) -> list[ItemKey]:
         """Add conversations; returns the items whose are still missing."""
-        page.server_ms = self._client.server_ms  # before they are read: a comment that comes meanwhile is newer
+        # Before they are read, in whole seconds as forges say it: a comment that comes meanwhile is newer.
+        page.server_ms = (self._client.server_ms or 0) // 1000 * 1000 or None
         for kind in dict.fromkeys(key.kind for key in keys):
             numbers = [key.number for key in keys if key.kind == kind]
             for number, threads in self._graph.threads(project.name.path, kind, numbers).items():
