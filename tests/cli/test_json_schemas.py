@@ -50,6 +50,7 @@ OFFLINE = {
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
     "history": ["history", "**"],
+    "report": ["report"],
     "mcp": ["mcp", "--install", "cursor"],
 }
 ONLINE = {
@@ -57,7 +58,8 @@ ONLINE = {
     "ingest": ["ingest", "--type", "issues", "acme/web"],
     "auth-test": ["auth-test", "acme/web"],
 }
-OWN = {"import", "export", "evaluate", "embed", "index-code"}  # need a file, a clone or an embedder: below
+# These need a file, a clone or an embedder (below), or serve until they are stopped (tests/web).
+OWN = {"import", "export", "open", "evaluate", "embed", "index-code", "serve"}
 # One needs the other: test_dedupe_commands, test_audit_commands, test_dedupe_chain.
 CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report", "dedupe refresh"}
 
@@ -97,6 +99,7 @@ def test_a_clone_keeps_to_its_schema(demo, tmp_path):
 def test_files_in_and_out_keep_to_their_schemas(demo, demo_file, tmp_path):
     assert demo("import", demo_file, "--project", "again", "--json").code == 0
     assert demo("export", "--project", "again", "--output", str(tmp_path / "out.jsonl"), "--json").code == 0
+    assert demo("open", str(tmp_path / "lore.db"), "--to", str(tmp_path / "opened.db"), "--json").code == 0
     queries = tmp_path / "q.jsonl"
     queries.write_text('{"q": "deleted files", "expect": ["#41"]}\n{"query": 157, "kind": "issue", "gold": [110]}\n')
     project = ("--project", "lanternsync/lantern")
