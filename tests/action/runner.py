@@ -233,12 +233,14 @@ def deliver(folder: pathlib.Path, workflow: pathlib.Path, event: str, payload: d
     folder.mkdir(parents=True)
     (folder / "event.json").write_text(json.dumps(payload), encoding="utf-8")
     environ = {"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": str(folder / "event.json")}
-    results, needed = {}, {}
+    results, needed, seen = {}, {}, set()
+    github = {"event_name": event, "event": payload}
     for name, job in told["jobs"].items():
         wanted = {job["needs"]} if isinstance(job.get("needs"), str) else set(job.get("needs", ()))
-        assert wanted <= set(results), "jobs are written in the order in which they run"
-        known = {"needs": needed, "github": {"event_name": event, "event": payload}}
-        if any(results[one].is_failed for one in wanted) or not evaluate(job.get("if", "'true'"), known):
+        assert wanted <= seen, "jobs are written in the order in which they run"
+        seen.add(name)
+        is_held_up = any(one not in results or results[one].is_failed for one in wanted)  # failed, or left out
+        if is_held_up or not evaluate(job.get("if", "'true'"), {"needs": needed, "github": github}):
             continue
         machine = new_machine(folder / name, job["permissions"], environ)
         contexts = {**machine.contexts(), "needs": needed}

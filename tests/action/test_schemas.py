@@ -9,6 +9,7 @@ import sys
 import pytest
 import yaml
 
+from action.expressions import evaluate
 from action.runner import ROOT, load
 from forgelore.llm_settings import variable_of
 from forgelore.triage.events import Inputs
@@ -218,3 +219,18 @@ def test_inputs_and_outputs_are_documented():
     text = (TRIAGE / "README.md").read_text()
     for name in [*action["inputs"], *action["outputs"]]:
         assert f"`{name}`" in text, name
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    ("body", "association", "is_run"),
+    [
+        ("/forgelore ignore", "MEMBER", True), ("/forgelore ignore", "NONE", False), ("thanks", "OWNER", False),
+        ("I said /forgelore ignore", "OWNER", False),
+    ],
+)  # fmt: skip
+def test_only_a_command_of_somebody_of_the_project_starts_a_job(path, body, association, is_run):
+    event = {"comment": {"body": body, "author_association": association}}
+    first = next(iter(load(path)["jobs"].values()))
+    assert bool(evaluate(first["if"], {"github": {"event_name": "issue_comment", "event": event}})) is is_run
+    assert evaluate(first["if"], {"github": {"event_name": "issues", "event": {}}})
