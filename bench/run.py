@@ -19,6 +19,7 @@ BENCHES = (
     "ingest",
     "economy",
     "plan",
+    "big",
     "kills",
     "closing_kills",
     "quality",
