@@ -178,6 +178,10 @@ METHODS = {
     "labels": [lambda h: h.labels(), lambda h: h.labels("acme/web")],
     "tree": [lambda h: h.tree(), lambda h: h.tree("src")],
     "people.me": [lambda h: h.people.me("ana"), lambda h: h.people.me("zed-hidden"), lambda h: h.people.me("tom")],
+    "people.waiting": [lambda h: h.people.waiting(limit=100)]
+    + [lambda h, n=n: h.people.waiting(only=n, limit=100) for n in ("answer", "newcomers", "reviews", "untriaged")],
+    "people.month": [lambda h, m=m: h.people.month(m) for m in (None, "2026-03", "2026-04")],
+    "triage.replay": [lambda h: h.triage.replay("2026-01-01", until="2026-06-01"), lambda h: h.triage.replay("2026-01-01", until="2026-06-01", kind="change")],
     "ask": [
         lambda h: h.ask(f"what of {WORD}?", without_model=True), lambda h: h.ask("What does the cache forget?"),
         lambda h: h.ask("What does the cache forget?", include_internal=True),
@@ -230,11 +234,12 @@ WORKING = {
     "index.code": lambda h: h.index.code(os.path.dirname(h.path)),
     "sync.refresh": lambda h: h.sync.refresh(),
     "sync.run": lambda h: h.sync.run("acme/web"),
+    "sync.import_archive": lambda h: h.sync.import_archive([_more(h)], project="acme/web", kind="gharchive"),
     "sync.estimate": lambda h: h.sync.estimate("acme/web"),
 }
 MEMBERS_ONLY = {
     "index.check": lambda h: h.index.check(), "index.repair": lambda h: h.index.repair(), "dedupe.cluster": lambda h: h.dedupe.cluster(),
-    "dedupe.plan": lambda h: h.dedupe.plan(), "dedupe.apply": lambda h: h.dedupe.apply(1),
+    "dedupe.plan": lambda h: h.dedupe.plan(), "dedupe.load_plan": lambda h: h.dedupe.load_plan(1), "dedupe.apply": lambda h: h.dedupe.apply(1),
     "dedupe.roll_back": lambda h: h.dedupe.roll_back(1), "dedupe.run": lambda h: h.dedupe.run(),
     "audit.compare_judges": lambda h: h.audit.compare_judges(cheap="builtin", strong="statements"),
     "audit.by_history": lambda h: h.audit.by_history(), "audit.by_people": lambda h: h.audit.by_people(),
@@ -242,10 +247,10 @@ MEMBERS_ONLY = {
     "evaluate": lambda h: h.evaluate("queries.jsonl"),
 }  # fmt: skip
 # They say nothing about items: settings, the machine, the parts that a history is made of. `handle_event` has an index
-# of its own, which holds what every reader of its branch may read (tests/triage).
+# of its own, which holds what every reader of its branch may read (tests/triage), as do `report` and `open_index`.
 SILENT = {
     "app", "setup.add_host", "close", "setup.find_token_owner", "triage.handle_event", "has_model", "interrupt", "is_writing", "now_ms", "path",
-    "audit.read_labels", "reopen_replaced", "retriever", "run", "setup.write", "stop", "setup.suggest_project", "warnings",
+    "audit.read_labels", "setup.open_index", "triage.report", "reopen_replaced", "retriever", "run", "setup.write", "stop", "setup.suggest_project", "warnings",
 }  # fmt: skip
 REFS = ("#1", "#2", "acme/web#2", "!61", "item:25", f"https://forge.test/{WORD}/2")
 TOOLS = {
