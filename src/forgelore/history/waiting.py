@@ -21,6 +21,7 @@ from forgelore.store.open_items import LastWord, OpenItem, list_last_words, list
 from forgelore.store.paths import list_closers
 from forgelore.store.projects import StoredProject
 from forgelore.text.dates import as_time
+from forgelore.text.links import is_program
 from forgelore.text.refs import shown_ref
 
 WaitingFor = Literal["answer", "newcomers", "reviews", "untriaged"]
@@ -97,7 +98,8 @@ def load_waiting(
 
 
 def is_robot(login: str | None) -> bool:
-    return login is not None and (login.endswith("[bot]") or login.lower().endswith(("-bot", "_bot")))
+    """Tell whether a program's words are its own: apps, tokens, and accounts that call themselves a bot."""
+    return is_program(login) or (login or "").lower().endswith(("-bot", "_bot"))
 
 
 def _find_team(

@@ -185,6 +185,7 @@ def _people_in_event(note: Note) -> list[Involvement]:
 
 # 12345+ana@users.noreply.github.com: the number is the account's, and older addresses have none.
 _NOREPLY = re.compile(r"(?:\d+[+-])?(?P<login>[\w.-]+)@users\.noreply\.[\w.-]+\Z")
+_PROGRAM = re.compile(r".*\[bot\]\Z|(?:project|group)_\d+_bot")
 BOT = "[bot]"  # how the login of a program ends on GitHub
 
 
@@ -341,3 +342,10 @@ def line_calling(text: str | None, login: str) -> str:
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     called = f"@{login}".lower()
     return next((line for line in lines if called in line.lower()), lines[0] if lines else "")
+
+
+def is_program(login: str | None) -> bool:
+    """Tell whether an account is a program's by its name: GitHub's apps, and the tokens of GitLab's projects and
+    groups.
+    """
+    return bool(_PROGRAM.match(login or ""))

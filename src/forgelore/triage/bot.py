@@ -11,7 +11,6 @@ what takes a warning away.
 """
 
 import contextlib
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -45,6 +44,7 @@ from forgelore.store.triage import (
     save_labels_learned,
     save_report,
 )
+from forgelore.text.links import is_program
 from forgelore.triage.events import Command, Event
 from forgelore.triage.health_log import HealthLog
 from forgelore.triage.intake import (
@@ -198,13 +198,6 @@ def _leaves_it(detected: Detection, number: int) -> bool:
 
 MAX_MISSED = 20  # items of missed events looked at in one run
 _SLACK_MS = 300_000  # between an item and the run that its event starts
-# Accounts that are programs: GitHub's apps, and the tokens of GitLab's projects and groups.
-_PROGRAM = re.compile(r".*\[bot\]\Z|(?:project|group)_\d+_bot")
-
-
-def is_program(login: str | None) -> bool:
-    """Tell whether an account is a program's: what it files by the dozen is compared with, not commented on."""
-    return bool(_PROGRAM.match(login or ""))
 
 
 class BotSetup(NamedTuple):

@@ -19,7 +19,8 @@ from forgelore.store.item_lists import load_public_item
 from forgelore.store.items import load_ids
 from forgelore.store.triage import FiledItem, list_filed, load_newest_filed
 from forgelore.text.items import StoredItem
-from forgelore.triage.bot import SAMPLE, is_program
+from forgelore.text.links import is_program
+from forgelore.triage.bot import SAMPLE
 from forgelore.triage.item import TriageContext, TriageResult, triage_item
 from forgelore.triage.outcomes import RIGHT, Aftermath, KnownDuplicates, ReportOutcome, judge_outcome
 from forgelore.triage.steering import STAFF

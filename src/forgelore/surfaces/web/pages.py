@@ -7,6 +7,7 @@ from forgelore.errors import InvalidValue, LoreError
 from forgelore.surfaces.present.changes import say_overlap
 from forgelore.surfaces.present.find import why
 from forgelore.surfaces.present.report import describe_wait
+from forgelore.surfaces.present.text import describe_holder
 from forgelore.surfaces.web.app import Address, Answer, Page, WebRequest
 
 if TYPE_CHECKING:
@@ -143,7 +144,10 @@ def show_report(history: "History", request: WebRequest) -> Answer:
 
 def show_projects(history: "History", asked: WebRequest) -> Answer:
     del asked
-    return Page("projects.html", {"title": "Projects", "statuses": history.sync.status(), "path": history.path})
+    return Page(
+        "projects.html",
+        {"title": "Projects", "statuses": history.sync.status(), "path": history.path, "describe": describe_holder},
+    )
 
 
 def _link(path: str, kept: dict[str, str], asked: WebRequest, changed: dict[str, str | None]) -> str:
