@@ -35,6 +35,7 @@ from forgelore.store.jobs import (
 from forgelore.store.stats import count_kinds, count_project_documents, load_queues
 from forgelore.store.sync import (
     STALE_AFTER_MS,
+    WorkProgress,
     acquire_lock,
     find_lock_holder,
     finish_run,
@@ -273,10 +274,12 @@ def test_others_see_how_far_the_holder_of_a_lock_is(store, opened):
     other = opened()
     assert find_lock_holder(other, "p") is None
     lock = acquire_lock(store, "p", NOW)
-    assert find_lock_holder(other, "p")[3:] == (None, 0, None)
-    lock.progress = ("comments", 40, 90)
+    holder = find_lock_holder(other, "p")
+    assert (holder.stage, holder.done, holder.expected) == (None, 0, None)
+    lock.progress = WorkProgress("comments", 40, 90)
     lock.confirm(NOW + 1)
-    assert find_lock_holder(other, "p")[2:] == (NOW + 1, "comments", 40, 90)
+    holder = find_lock_holder(other, "p")
+    assert (holder.heartbeat_at, holder.stage, holder.done, holder.expected) == (NOW + 1, "comments", 40, 90)
     lock.release()
     assert find_lock_holder(other, "p") is None
 
