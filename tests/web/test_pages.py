@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from forgelore.api import FilterWords
 from meta.test_journeys import environ
 
 FIRST = "Deleted files come back after a device was offline"
@@ -85,6 +86,12 @@ def test_what_programs_get_is_what_the_command_prints(site, example, tmp_path):
     command = [sys.executable, "-m", "forgelore", "search", "relay stalls", "--limit", "5", "--json"]
     printed = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
     assert site.data("/api/v1/search?q=relay+stalls&limit=5") == printed["data"]
+
+
+@pytest.mark.parametrize("name", sorted(set(FilterWords.__annotations__) - {"project", "without"}))
+def test_no_filter_of_a_program_is_ignored(site, name):
+    answer = site.get(f"/api/v1/count/items?{name}=qqqxyzzy")
+    assert answer.status_code == 400 or answer.json()["data"]["total"] == 0
 
 
 def test_filters_of_programs_are_those_of_the_command_line(site):

@@ -2,7 +2,7 @@
 
 A handler is a plain function of a history and of what was asked. It runs in a thread of a pool, so that a slow page
 holds up no other, and returns a `Page` (a template and its values), a `Redirect`, or `Data` (JSON). Every address has
-its row in `ROUTES` with the least role that it takes; there is no other way to add one.
+its row in the `ADDRESSES` of a module beside this one, with the least role that it takes; there is no other way.
 """
 
 import asyncio

@@ -4,7 +4,7 @@
                      (DNS rebinding), or as a form: both are refused with 403
     who              without a file of tokens, whoever can reach the address; with one, whoever signed in (a cookie that
                      scripts cannot read) or sends `Authorization: Bearer …`
-    role             read, review, apply: each route names the least it takes (app.ROUTES); a missing one is 403
+    role             read, review, apply: each address names the least it takes (app.Address); a missing one is 403
     POST             must carry the token of the session (CSRF), in the form or as X-Token, and 1 MB at most
     answer           a policy under which nothing but our own files is loaded (CSP), no frame, no sniffing, no copy kept
 
