@@ -8,10 +8,19 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MAP = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+RECIPES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The commonest changes")[2]
 ROOMS = (
     "api|ask|browse|compare|dedupe|embedders|forges|history|index|llm|net|ports|search|store|surfaces|sync|text|triage"
 )
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+# Recipe of CONTRIBUTING.md -> the file that its work begins in. Who has read the map alone must be able to name it.
+BEGINNINGS = {
+    "A forge": "forges/adapters.py", "A filter": "store/filters.py", "A column": "store/items.py",
+    "A job kind": "sync/jobs.py", "An evidence feature": "compare/evidence.py", "An embedder": "embedders/serving.py",
+    "A command": "surfaces/cli/main.py", "An output format": "surfaces/cli/main.py",
+    "A comment's layout": "triage/report.py", "An engine": "store/sqlite/__init__.py", "A page": "scripts/docs.py",
+    "A page of the web": "surfaces/web/pages.py", "A setting": "config.py",
+}  # fmt: skip
 
 
 def places(text: str) -> set[str]:
@@ -45,8 +54,28 @@ def rooms_on_the_map() -> dict[str, str]:
     return found
 
 
-def test_every_module_of_a_job_is_on_the_map():
-    rooms = rooms_on_the_map()
-    for name in ("ask", "browse", "compare", "dedupe", "history", "index", "ports", "search", "sync", "text", "triage"):
-        modules = {module.stem for module in (SOURCE / name).glob("*.py")} - {"__init__"}
-        assert modules - set(re.findall(r"\w+", rooms[name])) == set(), name
+@pytest.mark.parametrize(
+    "name",
+    ["ask", "browse", "compare", "dedupe", "embedders", "history", "index", "llm", "net", "ports", "search", "store",
+     "store/sqlite", "surfaces/web", "sync", "text", "triage"],
+)  # fmt: skip
+def test_every_module_of_a_room_is_on_the_map(name):
+    modules = {module.stem for module in (SOURCE / name).glob("*.py")} - {"__init__"}
+    assert modules - words_of_room(name.rpartition("/")[2]) == set()
+
+
+def words_of_room(name: str) -> set[str]:
+    return set(re.findall(r"\w+", rooms_on_the_map()[name]))
+
+
+@pytest.mark.parametrize("recipe", BEGINNINGS)
+def test_the_map_names_the_file_that_a_recipe_begins_in(recipe):
+    path = pathlib.Path(BEGINNINGS[recipe])
+    on_tree = path.stem in words_of_room(path.parent.name) if path.parent.name in rooms_on_the_map() else False
+    assert on_tree or str(path) in MAP
+    described = RECIPES.partition(f"### {recipe}\n")[2].partition("\n### ")[0]
+    assert f"`{path}`" in described
+
+
+def test_every_recipe_has_a_beginning():
+    assert re.findall(r"^### (.+)$", RECIPES, re.MULTILINE) == list(BEGINNINGS)
