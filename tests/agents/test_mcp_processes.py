@@ -147,7 +147,7 @@ def test_the_http_server_ends_with_a_signal(store, place, number):
         (["--json"], "standard output belongs to the protocol"),
         (["--port", "80"], "belong to --http"),
         (["--yes"], "belongs to --install"),
-        (["--http", "--port", "70000"], "70000 is no port"),
+        (["--http", "--port", "70000"], "70000 is not a valid port"),
         (["--http", "--token-file", "/nonexistent"], "cannot be read"),
         (["--http", "--token-file", os.devnull], "is empty"),
         (["--install", "nonsense"], "invalid choice"),

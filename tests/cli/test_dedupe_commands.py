@@ -188,7 +188,7 @@ def test_a_forge_that_does_not_answer_is_not_asked_for_every_patch(github):
     reader, before = PatchReader(github.app, project), len(github.server.requests)
     github.server.fail(path=r"/repos/acme/web$", status=500, times=1000)
     assert [reader.fetch(items[number]) for number in numbers] == [""] * 8
-    assert len(github.server.requests) - before == 3 * ATTEMPTS
+    assert 0 < len(github.server.requests) - before <= ATTEMPTS, "an endpoint that is down is known to be"
 
 
 def test_a_model_is_shown_the_files_and_the_patch_of_a_change(github, cli, github_env):

@@ -42,7 +42,7 @@ def test_other_spellings_of_the_same_question(demo, arguments, same):
         (("search", "relay", "--match", "title"), "in:title"),
         (("search", "relay", "--merged"), "--state merged"),
         (("search", "relay", "--no-assignee"), "--no assignee"),
-        (("list", "issues", "--search", "is:open"), "behind the kind"),
+        (("list", "issues", "--search", "is:open"), "after the kind"),
     ],
 )
 def test_what_is_said_otherwise_here(demo, arguments, hint):

@@ -69,6 +69,6 @@ def test_who_only_reads_is_told_that_a_replay_waits(cli, imported, words):
         queue_replays(imported, 1, ["issue"])
     done = cli(*words)
     assert done.code == 0
-    assert "2 items wait to be read again" in done.err
+    assert "2 items need to be read again" in done.err
     assert cli("replay").code == 0
     assert "replay" not in cli(*words).err

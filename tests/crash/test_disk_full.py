@@ -117,9 +117,9 @@ def exported(db, forker):
     return forker.run(["export", "--db", str(db)], environ(db.parent), db.parent).out
 
 
-# In a namespace of its own: a disk of 2.2 MB, a sync that fills it, more room, the same command again.
+# In a namespace of its own: a disk of 2.5 MB, a sync that fills it, more room, the same command again.
 ON_A_SMALL_DISK = """
-mount -t tmpfs -o size=2200k small "$1" || exit 99
+mount -t tmpfs -o size=2500k small "$1" || exit 99
 "$2" -m forgelore.surfaces.cli.main sync "$3" --db "$1/lore.db" 2> "$4/full.err"
 echo $? > "$4/full.code"
 "$2" -m forgelore.surfaces.cli.main doctor --offline --json --db "$1/lore.db" > "$4/doctor.json"

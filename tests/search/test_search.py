@@ -159,7 +159,7 @@ def test_results_do_not_depend_on_what_was_asked_before(demo):
 
 
 def every_vector(store, embedder_id):
-    return [unpack_vector(chunk.packed) for one in sample_vectors(store, embedder_id, 10_000) for chunk in one.chunks]
+    return [unpack_vector(packed) for _, chunks in sample_vectors(store, embedder_id, 10_000) for *_, packed in chunks]
 
 
 def test_vectors_in_memory_follow_the_store(demo):
@@ -216,8 +216,8 @@ def test_the_nearest_are_those_a_loop_would_find(demo):
     query = embedder.embed_query("panic in resolver").astype(np.float32)
     query /= np.linalg.norm(query)
     best = {}
-    for document in sample_vectors(demo, resident.embedder.id, 10_000):
-        best[document.document_id] = max(float(unpack_vector(chunk.packed) @ query) for chunk in document.chunks)
+    for document, chunks in sample_vectors(demo, resident.embedder.id, 10_000):
+        best[document.document_id] = max(float(unpack_vector(packed) @ query) for *_, packed in chunks)
     expected = sorted(best.values(), reverse=True)[:50]
     assert [near.cosine for near in resident.nearest(query, 50)] == pytest.approx(expected, abs=1e-6)
     allowed = np.asarray(sorted(best)[::7], np.int64)

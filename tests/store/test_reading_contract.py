@@ -41,7 +41,7 @@ from forgelore.store.item_lists import (
     next_exported,
 )
 from forgelore.store.items import save_details
-from forgelore.store.jobs import count_jobs, count_waiting, fail_job, load_failures, ready_jobs
+from forgelore.store.jobs import count_jobs, count_waiting, fail_job, finish_job, load_failures, ready_jobs
 from forgelore.store.known_values import count_labels, has_path, has_value, list_values
 from forgelore.store.notes import count_notes, find_miscounted, load_conversation, sum_comment_counts
 from forgelore.store.paths import list_threads_on, list_touching_items, load_known_paths
@@ -77,7 +77,9 @@ def test_documents_that_stayed_the_same_cost_no_write(store, web):
 def test_a_new_label_touches_a_document_and_a_new_text_has_it_embedded_again(store, web):
     (item_id,) = save(store, web, item(1)).values()
     index(store, item_id)
-    store.run("DELETE FROM jobs")
+    for kind in (JobKind.DOCUMENT, JobKind.EMBED):
+        for job in ready_jobs(store, web, kind, NOW + HOUR, 100):
+            finish_job(store, web, job)
     save(store, web, item(1, labels=["bug"]))
     assert (index(store, item_id), count_waiting(store, JobKind.EMBED)) == ([(0, 1, 0, 0)], 0)
     save(store, web, item(1, "Another title", labels=["bug"]))
