@@ -145,7 +145,9 @@ def react(call, comment_id):
     if content not in ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"):
         raise invalid("Reaction", "content")
     is_new = call.project.add_reaction(comment, content, by=call.login)
-    return Response(201 if is_new else 200, {"id": 1, "content": content, "user": {"login": call.login}})
+    user = call.shapes.user(call.server.world, call.login)
+    made = {"id": 1, "node_id": "REA_1", "content": content, "created_at": "2026-01-01T00:00:00Z", "user": user}
+    return Response(201 if is_new else 200, made)
 
 
 def delete_issue_comment(call, comment_id):
