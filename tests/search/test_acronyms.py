@@ -6,7 +6,7 @@ import pytest
 
 from forgelore.index.update import index_items
 from forgelore.search.query import Query
-from forgelore.search.retriever import Retriever
+from forgelore.search.retriever import Retriever, find_meaning
 from forgelore.search.run import search
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import import_lines
@@ -59,3 +59,17 @@ def test_one_person_cannot_teach_an_acronym(store):
 @pytest.mark.parametrize("text", ["rbf", "wallet", "RBFX", "fee by replace"])
 def test_other_words_mean_themselves(store, text):
     assert ask(store, text).synonyms == ()
+
+
+def test_somebody_who_writes_while_an_acronym_is_learned_breaks_no_search(store, monkeypatch):
+    """What was kept is forgotten when the store changes, also between two lines of the same search."""
+    other, retriever = open_store(store.path, create=False), Retriever(store)
+    keep = retriever.acronyms.keep
+
+    def keep_beside_a_writer(acronym, meaning):
+        keep(acronym, meaning)
+        other.run("UPDATE projects SET path = path")
+
+    monkeypatch.setattr(retriever.acronyms, "keep", keep_beside_a_writer)
+    assert find_meaning(retriever, "RBF") == "replace by fee"
+    other.close()

@@ -434,10 +434,11 @@ def join_acronyms(retriever: "Retriever", asked: tuple[Word, ...]) -> tuple[Word
 
 def find_meaning(retriever: "Retriever", acronym: str) -> str:
     """Return the words that an acronym stands for in the items' own texts; "" where too few say so."""
-    kept, key = retriever.acronyms.current(), acronym
-    if key not in kept:
-        retriever.acronyms.keep(key, _learn(retriever, acronym))
-    return retriever.acronyms.current()[key]
+    kept = retriever.acronyms.current().get(acronym)
+    if kept is None:
+        kept = _learn(retriever, acronym)
+        retriever.acronyms.keep(acronym, kept)  # where somebody writes meanwhile, for a moment only
+    return kept
 
 
 def _learn(retriever: "Retriever", acronym: str) -> str:
