@@ -68,7 +68,7 @@ def test_somebody_who_writes_while_an_acronym_is_learned_breaks_no_search(store,
 
     def keep_beside_a_writer(acronym, meaning):
         keep(acronym, meaning)
-        other.run("UPDATE projects SET path = path")
+        other.run("UPDATE projects SET path = path || '.'")
 
     monkeypatch.setattr(retriever.acronyms, "keep", keep_beside_a_writer)
     assert find_meaning(retriever, "RBF") == "replace by fee"
