@@ -269,7 +269,7 @@ def _keep_targets_open(lines: list[PlannedClosing]) -> list[PlannedClosing]:
 
 class EffectiveEdges(NamedTuple):
     """The edges that count, items that stand alone, items that people chose as canonical, sources of edges by people,
-    and pairs that people rejected.
+    pairs that people rejected, and pairs that they accepted before one of the two was edited.
     """
 
     edges: list[Edge]
@@ -277,6 +277,7 @@ class EffectiveEdges(NamedTuple):
     chosen: frozenset[int]
     by_people: frozenset[int]
     rejected: frozenset[frozenset[int]] = frozenset()
+    outdated: frozenset[frozenset[int]] = frozenset()
 
 
 def copy_edges(
@@ -317,12 +318,14 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanDecision]) -> Ef
     chosen: set[int] = set()
     rejected: set[frozenset[int]] = set()
     accepted: dict[int, int] = {}
+    outdated: set[frozenset[int]] = set()
     for word in words:
         pair = frozenset((word.item_id, word.target_id))
         if word.decision == "accept":
             accepted[word.item_id] = word.target_id
             rejected.discard(pair)
             alone -= pair
+            outdated = outdated | {pair} if word.is_outdated else outdated - {pair}
         elif word.decision == "reject":
             rejected.add(pair)
             accepted = {source: target for source, target in accepted.items() if {source, target} != pair}
@@ -334,4 +337,6 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanDecision]) -> Ef
             alone.discard(word.item_id)
     found |= {source: Edge(source, target, 1.0) for source, target in accepted.items()}
     kept = [edge for edge in found.values() if frozenset(edge[:2]) not in rejected]
-    return EffectiveEdges(kept, frozenset(alone), frozenset(chosen), frozenset(accepted), frozenset(rejected))
+    return EffectiveEdges(
+        kept, frozenset(alone), frozenset(chosen), frozenset(accepted), frozenset(rejected), frozenset(outdated)
+    )

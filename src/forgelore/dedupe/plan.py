@@ -40,6 +40,7 @@ from forgelore.store.closings import (
     list_closings,
     list_graces,
     list_judges,
+    list_reopened,
     list_unseen_closings,
     load_closed_onto,
     load_plan_items,
@@ -335,7 +336,7 @@ def _plan_kind(
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
     waiting = load_waiting(store, project.id)
-    unseen = list_unseen_closings(store, project.id)
+    unseen, reopened = list_unseen_closings(store, project.id), list_reopened(store, project.id)
     same = Copies(store, project.id, kind, items)
     lines: list[PlannedClosing] = []
     copies: dict[int, Sequence[int]] = {}
@@ -353,7 +354,7 @@ def _plan_kind(
         unnamed = {(one.source, one.target) for one in more}
         copies |= {one.item_id: cluster.members for one in found if (one.item_id, one.target_id) in unnamed}
         for one in found:
-            reason = _object_to(one, items, closed_onto, unseen, waiting, settings.keep_open)
+            reason = _object_to(one, items, closed_onto, unseen, reopened, waiting, settings.keep_open, standing)
             lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
     return lines, items, standing.by_people, copies
 
@@ -378,10 +379,12 @@ def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
 
 def _object_to(
     line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
-    unseen: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
+    unseen: Collection[int], reopened: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
+    standing: EffectiveEdges,
 ) -> str | None:  # fmt: skip
     """Return why an item stays open. One that we closed and that a later sync found open was reopened by somebody, and
-    stays open. So does one in a grace period, its own or its target's.
+    stays open. So does one in a grace period, its own or its target's, and one that a person judged by other words than
+    it has now.
     """
     item, target = items[line.item_id], items.get(line.target_id or 0)
     if line.reason:
@@ -390,9 +393,15 @@ def _object_to(
         (item.is_confidential or (target is not None and target.is_confidential), ReasonCode.CONFIDENTIAL),
         (item.is_locked, ReasonCode.CONVERSATION_LOCKED),
         (speaks_against(item.labels, keep_open), ReasonCode.LABELLED_AGAINST),
+        (item.id in reopened and item.id not in standing.by_people, ReasonCode.REOPENED_SINCE_PLAN),
+        (_is_outdated(line, standing), ReasonCode.EDITED_SINCE_PLAN),
     )
     found = next((reason for holds, reason in objections if holds), None)
     return found or why_waiting(waiting, item.id, line.target_id)
+
+
+def _is_outdated(line: PlannedClosing, standing: EffectiveEdges) -> bool:
+    return line.item_id in standing.by_people and {line.item_id, line.target_id} in standing.outdated
 
 
 def _why_closed(item: PlanItem, closed_onto: Mapping[int, int], unseen: Collection[int]) -> ReasonCode:

@@ -93,7 +93,9 @@ MEANINGS = {
     ReasonCode.WOULD_CYCLE: "closing it would make a circle of duplicates",
     ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item in its cluster",
     ReasonCode.TARGET_IS_NEWER: "it was filed earlier, and by somebody else, than the item that would stay open",
-    ReasonCode.EDITED_SINCE_PLAN: "its text or commits, or its target's, changed after the plan was made",
+    ReasonCode.EDITED_SINCE_PLAN: (
+        "its text or commits, or its target's, changed after the plan was made, or after a person accepted the pair"
+    ),
     ReasonCode.REOPENED_SINCE_PLAN: "it was reopened, after the plan was made or at any time before",
     ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it after the plan was made",
     ReasonCode.DISCUSSED_SINCE_PLAN: "it was discussed after the plan was made",

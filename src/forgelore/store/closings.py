@@ -156,6 +156,21 @@ def list_closings(store: Store, run_id: int) -> list[PlannedClosing]:
     return [PlannedClosing._make(row) for row in store.rows(sql, run_id)]
 
 
+def list_reopened(store: Store, project_id: int) -> set[int]:
+    """Return the open items that somebody reopened, as the forge's lists say, or as an earlier apply found out."""
+    sql = """
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id = ?1 AND i.state = 'open' AND i.state_reason = 'reopened'
+        UNION
+        SELECT p.item_id
+        FROM planned_closings p
+        JOIN dedupe_runs r ON r.id = p.run_id
+        WHERE r.project_id = ?1 AND r.step = 'apply' AND p.reason = 'reopened_since_plan'
+    """
+    return {item_id for (item_id,) in store.rows(sql, project_id)}
+
+
 def find_run_of(store: Store, run_id: int, step: str) -> int | None:
     """Return the run that carries out a plan, or takes back an apply; None when there is none yet."""
     sql = "SELECT max(id) FROM dedupe_runs WHERE of_run = ? AND step = ?"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.records import Edge, HumanDecision, JudgedItem, LaneAnswer
 from forgelore.store.database import Store
-from forgelore.store.reviews import list_review_labels, list_review_words
+from forgelore.store.reviews import is_outdated, list_review_labels, list_review_words
 from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 # Both texts are those that were judged: an edge rests on nothing else.
@@ -98,16 +98,17 @@ def save_override(store: Store, project_id: int, said: HumanDecision) -> None:
     sql = "DELETE FROM overrides WHERE item_id = ? AND action IN (?, ?) AND target_id = ?"
     store.run(sql, said.item_id, said.decision, opposite, said.target_id)
     insert = """
-        INSERT INTO overrides (project_id, item_id, target_id, action, said_by, said_at)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO overrides (project_id, item_id, target_id, action, said_by, said_at, item_version, target_version)
+        VALUES (?, ?, ?, ?, ?, ?, (SELECT content_version FROM items WHERE id = ?),
+            (SELECT content_version FROM items WHERE id = ?))
     """
-    store.run(insert, project_id, *said[:5])
+    store.run(insert, project_id, *said[:5], said.item_id, said.target_id)
 
 
 def each_override(store: Store, project_id: int) -> Iterator[HumanDecision]:
     """Yield what people said of a project, by command or in a review, oldest first."""
-    sql = """
-        SELECT item_id, target_id, action, said_by, said_at
+    sql = f"""
+        SELECT item_id, target_id, action, said_by, said_at, NULL, {is_outdated("overrides")}
         FROM overrides
         WHERE project_id = ?
         ORDER BY id
