@@ -28,7 +28,10 @@ def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -
 
 
 def make_plan(app: App, project: str | None, settings: PlanSettings, *, dry_run: bool) -> ClosingPlan:
-    settings = settings._replace(maintainers=app.config.maintainers, keep_open=app.config.keep_open_labels)
+    config = app.config
+    settings = settings._replace(
+        maintainers=config.maintainers, keep_open=config.keep_open_labels, language=config.dedupe_language
+    )
     return plan_closings(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from forgelore.context import JobContext
+from forgelore.dedupe.clusters import ACCEPTED
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
@@ -171,7 +172,7 @@ class _ItemRollback:
         since = reopened[-1].sent_at if reopened else 0
         words = each_override(context.store, context.project_id)
         said = [one for one in words if {one.item_id, one.target_id} == set(pair)]
-        if any(one.decision == "reject" or (one.decision == "accept" and one.said_at > since) for one in said):
+        if any(one.decision == "reject" or (one.decision in ACCEPTED and one.said_at > since) for one in said):
             return
         word = HumanDecision(*pair, "reject", f"rollback {context.run_id}", context.now_ms())
         with context.store.transaction():

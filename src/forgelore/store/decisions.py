@@ -117,6 +117,16 @@ def each_override(store: Store, project_id: int) -> Iterator[HumanDecision]:
     return merge(said, list_review_words(store, project_id), key=lambda one: one.said_at)
 
 
+def newest_decision_ms(store: Store, project_id: int) -> int:
+    """Return when a person or a judge last said something about pairs; 0 where nobody did."""
+    sql = """
+        SELECT max(coalesce((SELECT max(said_at) FROM overrides WHERE project_id = ?1), 0),
+          coalesce((SELECT max(said_at) FROM reviews WHERE project_id = ?1), 0),
+          coalesce((SELECT max(decided_at) FROM decisions WHERE project_id = ?1), 0))
+    """
+    return int(store.value(sql, project_id))
+
+
 _MAX_FILES = 30  # that a judge is told of a change
 
 

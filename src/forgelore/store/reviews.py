@@ -1,11 +1,11 @@
 """Review: the pairs that people look at in `dedupe review`, what joins them already, and what people answered.
 
 Answers are kept for ever. Each person's last answer on a pair stands; "undone" takes it back. What standing answers
-mean for edges is read here too, as words like those of `dedupe accept` and `dedupe reject`:
+mean for edges is read here too:
 
-    accept    somebody said same, and nobody said anything else
-    reject    somebody said related, twin or not. Where somebody else said same, the pair is disputed: no edge either,
-              until one of them changes the answer
+    same      somebody said same, and nobody said anything else
+    reject    as by `dedupe reject`: somebody said related, twin or not. Where somebody else said same, the pair is
+              disputed: no edge either, until one of them changes the answer
 
 Somebody who is unsure objects to nothing.
 """
@@ -96,7 +96,7 @@ def _may_see_item(store: Store, column: str) -> str:
 def list_review_words(store: Store, project_id: int) -> list[HumanDecision]:
     """Return what the standing answers about each pair say together, oldest first."""
     sql = f"""
-        SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'accept' END, max(said_by),
+        SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'same' END, max(said_by),
             max(said_at), NULL, min(answer = 'same' AND is_outdated)
         FROM ({_STANDING})
         WHERE answer <> 'unsure'
