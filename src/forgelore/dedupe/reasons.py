@@ -56,6 +56,7 @@ class ReasonCode(StrEnum):
     IN_GRACE = "in_grace"
     CONFIDENTIAL = "confidential"
     CONVERSATION_LOCKED = "conversation_locked"
+    ALREADY_LINKED = "already_linked"
     WRITE_UNANSWERED = "write_unanswered"
     WRITE_WITHOUT_EFFECT = "write_without_effect"
     WRITE_REFUSED = "write_refused"
@@ -106,6 +107,7 @@ MEANINGS = {
     ReasonCode.IN_GRACE: "its grace period, or its target's, is not over",
     ReasonCode.CONFIDENTIAL: "it, or the item it repeats, is confidential",
     ReasonCode.CONVERSATION_LOCKED: "its conversation is locked: no notice can be posted",
+    ReasonCode.ALREADY_LINKED: "somebody has named the other item there meanwhile",
     ReasonCode.WRITE_UNANSWERED: "a write was sent but no answer arrived; the next run checks what happened",
     ReasonCode.WRITE_WITHOUT_EFFECT: "the forge accepted the write but nothing changed; run the same command again",
     ReasonCode.WRITE_REFUSED: "the forge refused the write; see the warnings",

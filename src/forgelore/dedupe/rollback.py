@@ -60,15 +60,15 @@ class RolledBack(NamedTuple):
 
 
 def load_applied(store: Store, run_id: int) -> DedupeRun:
-    """Return an apply by its own number, or by that of its plan."""
+    """Return an apply by its own number, or by that of its plan; or a run that posted links."""
     run = load_run(store, run_id)
     if run.step == "plan":
         applied = find_run_of(store, run_id, "apply")
         if applied is None:
             raise InvalidValue(f"plan {run_id} was never applied", hint="see: forgelore dedupe runs")
         run = load_run(store, applied)
-    if run.step != "apply":
-        raise InvalidValue(f"run {run_id} ({run.step}) closed nothing", hint="see: forgelore dedupe runs")
+    if run.step not in ("apply", "link"):
+        raise InvalidValue(f"run {run_id} ({run.step}) wrote nothing", hint="see: forgelore dedupe runs")
     return run
 
 
