@@ -42,6 +42,7 @@ OFFLINE = {
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],
     "dedupe audit": ["dedupe", "audit", "--against", "history", "--kind", "issue", "--sample", "5", "--others", "2"],
+    "dedupe link": ["dedupe", "link"],
     "dedupe runs": ["dedupe", "runs"],
     "changes overlap": ["changes", "overlap"],
     "list": ["list", "issues"],

@@ -91,6 +91,8 @@ from forgelore.dedupe.clusters import TargetPolicy as TargetPolicy
 from forgelore.dedupe.detect_new import Detection as Detection
 from forgelore.dedupe.intent import CardsMade as CardsMade
 from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
+from forgelore.dedupe.linking import Linked as Linked
+from forgelore.dedupe.linking import LinkLine as LinkLine
 from forgelore.dedupe.maintainers import Maintainers as Maintainers
 from forgelore.dedupe.overrides import OverrideAction as OverrideAction
 from forgelore.dedupe.plan import Canonicalized as Canonicalized
