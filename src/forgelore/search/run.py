@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import EmbeddingFailed, InvalidValue, LoreError, StoreError
-from forgelore.index.cleaning import build_chunks
+from forgelore.index.cleaning import first_chunk
 from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.ftsquery import Word, build_and, is_too_long, join_groups, parse_words
 from forgelore.search.fusion import Fused, fuse
@@ -416,7 +416,7 @@ def _measure(
 
 
 def _first_passage(embedder: "Embedder", title: str, text: str) -> Passage:
-    return build_chunks(title, text, max_chars=embedder.chunk_chars)[0].passage
+    return first_chunk(title, text, max_chars=embedder.chunk_chars).passage
 
 
 def _embed(embedder: "Embedder", passages: list[Passage]) -> "list[Sequence[float] | EmbeddingFailed]":
