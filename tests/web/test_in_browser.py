@@ -9,7 +9,9 @@ from browser import Browser, find_browser
 
 PATHS = (
     "/", "/waiting/answer", "/search", "/search?q=deleted+files", "/list?q=is:open", "/item/%2341", "/duplicates",
-    "/duplicates/answers", "/changes", "/files", "/ask?q=why+do+files+return", "/projects", "/report", "/item/%2399999",
+    "/duplicates/answers", "/duplicates/clusters", "/duplicates/closings", "/changes", "/files",
+    "/ask", "/ask?q=why+do+files+return", "/projects", "/report", "/item/%2399999", "/text/%2341?lines=5-8",
+    "/search?q=qqqxyzzy&type=release", "/list?label=bug&author=mira-k",
 )  # fmt: skip
 AXE = pathlib.Path(sys.prefix) / "agents" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = """
@@ -29,7 +31,7 @@ def browser(tmp_path_factory):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_loads_its_own_files_alone_and_fits_every_window(browser, site, path):
-    for width, scheme in ((1280, "light"), (390, "dark")):
+    for width, scheme in ((1280, "light"), (360, "dark")):
         seen = browser.open(site.url + path, width=width, scheme=scheme)
         browser.wait("!document.querySelector('.busy')")
         seen = browser.seen()
