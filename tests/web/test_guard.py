@@ -26,7 +26,7 @@ SAMPLES = {
     "/duplicates/clusters": "/duplicates/clusters", "/duplicates/closings": "/duplicates/closings", "/duplicates/answers": "/duplicates/answers",
     "/duplicates/plan": "/duplicates/plan", "/duplicates/answer": "/duplicates/answer",
     "/duplicates/undo": "/duplicates/undo", "/work/{id}": "/work/none", "/work/{id}/cancel": "/work/none/cancel",
-    "/projects/sync": "/projects/sync", "/duplicates/plan/start": "/duplicates/plan/start",
+    "/projects/sync": "/projects/sync", "/duplicates/compare": "/duplicates/compare", "/duplicates/plan/start": "/duplicates/plan/start",
     "/duplicates/plans/{run}": "/duplicates/plans/1", "/duplicates/plans/{run}/apply": "/duplicates/plans/1/apply",
     "/duplicates/runs/{run}/rollback": "/duplicates/runs/1/rollback", "/api/v1/search": "/api/v1/search?q=cache",
     "/api/v1/items": "/api/v1/items", "/api/v1/items/{ref:path}": "/api/v1/items/%231",

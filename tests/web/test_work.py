@@ -3,35 +3,7 @@
 import re
 import time
 
-import pytest
-from sites import Site, serving
-
-from dedupe.closing_lab import let_ana_write
-from meta.test_journeys import COPIED, of_forge
-from support import GitHubLab
-
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def forge(tmp_path_factory):
-    """A forge with thirty issues, two of which say the same."""
-    with GitHubLab(tmp_path_factory.mktemp("forge")) as lab:
-        let_ana_write(lab)
-        for at in range(30):
-            text = f"After {at} seconds thing {at * 13 % 17} is slow"
-            lab.project.add_issue(f"Part {at * 7 % 11} waits", text, author="u")
-        lab.copies = [lab.project.add_issue(*COPIED, author=name) for name in ("zoe", "tom")]
-        lab.sync()
-        yield lab
-
-
-@pytest.fixture(scope="module")
-def team(forge):
-    env = {name: value for name, value in of_forge(forge).items() if name not in ("PATH", "HOME", "FORGELORE_DB")}
-    words = ("--role", "apply", "--include-internal", "--sync-every", "0")
-    with serving(forge.app.config.db, forge.folder, *words, **env) as url:
-        yield Site(url)
 
 
 def end(team, answer):

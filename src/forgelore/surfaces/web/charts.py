@@ -141,20 +141,20 @@ def draw_time(item: "StoredItem", now_ms: int) -> Picture | None:
     span = max(end - item.created_ms, 1)
     if len(events) < 3 or span < _DAY_MS:
         return None
-    width, left, right = 720, 8, 712
+    width, left, right = 480, 8, 472
     nodes = [
-        Node(round(left + (right - left) * (at - item.created_ms) / span, 1), 16, "", "", kind,
+        Node(round(left + (right - left) * (at - item.created_ms) / span, 1), 12, "", "", kind,
              f"{_day(at)}: {hint}")
         for at, kind, hint in sorted(events, key=lambda one: (one[1] != "said", one))
     ]  # fmt: skip
-    line = Line(left, 16, right, 16, "open" if item.state == "open" else "ended")
+    line = Line(left, 12, right, 12, "open" if item.state == "open" else "ended")
     took = counted_noun(round(span / _DAY_MS), "day")
     people = len({note.author for note in said})
     who = "1 person" if people == 1 else f"{people} people"
     ended = f"{item.state} after {took}" if item.ended_ms else f"open for {took}"
     who = "1 person" if people == 1 else f"{people} people"
     says = f"{counted_noun(len(said), 'comment')} by {who}, {ended}"
-    return Picture(width, 40, nodes, [line], says)
+    return Picture(width, 24, nodes, [line], says)
 
 
 def _day(at_ms: int) -> str:

@@ -87,17 +87,20 @@ def list_answers(history: "History", asked: WebRequest) -> Answer:
 
 
 def show_plan(history: "History", asked: WebRequest) -> Answer:
-    """What would be closed by what people and judges have said so far; nothing is kept or sent."""
+    """What would be closed by the clusters that were built last, and the plans that were kept; nothing is sent."""
     from forgelore.surfaces.present.dedupe import describe_reason
 
     project = _find_project(history, asked)
-    plan = history.dedupe.plan(project=project, dry_run=True)
-    closing = [line for line in plan.lines if not line.reason]
-    kept = [line for line in plan.lines if line.reason]
-    return Page(
-        "plan.html",
-        {"title": "Plan", "closing": closing, "kept": kept, "chosen": project, "reason": describe_reason, "run": None},
-    )
+    plans = history.dedupe.list_runs(project=project, step="plan", limit=8)
+    try:
+        lines = history.dedupe.plan(project=project, dry_run=True).lines
+    except InvalidValue:  # no clusters were built yet
+        lines = []
+    values = {
+        "closing": [line for line in lines if not line.reason], "kept": [line for line in lines if line.reason],
+        "chosen": project, "reason": describe_reason, "run": None, "plans": plans,
+    }  # fmt: skip
+    return Page("plan.html", {"title": "Plan", **values})
 
 
 def _find_project(history: "History", asked: WebRequest) -> str | None:
