@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import subprocess
 import sys
 from urllib.parse import quote
 
@@ -182,6 +183,13 @@ def test_no_word_of_an_attacker_acts(browser, hostile, path):
     assert seen.blocked == []
     assert not [one for one in seen.problems if "the server responded with a status of 4" not in one]
     assert all(url.startswith((hostile.url, "data:")) for url in seen.requests)
+
+
+def test_the_pictures_of_the_readme_can_be_drawn_again(tmp_path):
+    script = pathlib.Path(__file__).parents[2] / "scripts" / "web_pictures.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=120)
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.png")}
+    assert len(drawn) == len(set(drawn.values())) == 6
 
 
 def test_the_first_page_is_small(site):
