@@ -6,14 +6,18 @@ import html
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from urllib.parse import unquote
 
 import pytest
+from sites import Site, serving
 
+from ask.conftest import QUOTE, READ, answer, cite
 from forgelore.api import FilterWords
 from meta.test_journeys import environ
+from servers.chat import ChatServer
 
 FIRST = "Deleted files come back after a device was offline"
 
@@ -161,6 +165,29 @@ def test_passages_of_a_question_open_their_lines(site):
     addresses = re.findall(r'href="(/text/[^"]+)">lines', part)
     assert addresses
     assert all('class="cited"' in site.text(html.unescape(one)) for one in addresses)
+
+
+def test_an_answer_cites_lines_that_open_and_can_be_followed_up(example, tmp_path):
+    shutil.copy(example, tmp_path / "lore.db")
+    said = "Tombstones were kept for 30 days [1]."
+    replies = [*READ, answer(said, cite("#41", 1, 60, QUOTE)), answer("It was mira-k [1].", cite("#41", 1, 60, QUOTE))]
+    with ChatServer(replies) as model:
+        env = {
+            "FORGELORE_LLM_BASE_URL": model.v1,
+            "FORGELORE_LLM_MODEL": "scripted-model",
+            "FORGELORE_EMBEDDER": "lore",
+        }
+        with serving(tmp_path / "lore.db", tmp_path, **env) as url:
+            asking = Site(url)
+            part = asking.text("/ask/answer?q=why+do+deleted+files+come+back")
+            assert "Tombstones were kept for 30 days" in part
+            lines = asking.text(html.unescape(re.search(r'href="(/text/%2341[^"]+)"', part)[1]))
+            assert QUOTE in " ".join(re.findall(r'class="cited"><span>([^<]*)', lines))
+            session = re.search(r'name="continues" value="(\d+)"', part)[1]
+            page = asking.text(f"/ask?q=who+said+so&continues={session}")
+            address = html.unescape(re.search(r'hx-get="([^"]+)"', page)[1])
+            assert "It was mira-k" in asking.text(address)
+        assert said in json.dumps(model.asked[-1])
 
 
 def test_pairs_that_people_join_are_the_most_repeated_items(site):

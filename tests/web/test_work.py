@@ -53,3 +53,22 @@ def states(forge):
 
 def test_work_that_is_not_known_is_a_page_that_says_so(team):
     assert team.get("/work/nothing").status_code == 404
+
+
+def test_an_announced_closing_is_shown_until_it_is_taken_back(forge, team):
+    token, project = team.token_of("/projects"), forge.name_text
+    end(team, team.post("/projects/sync", project=project, token=token))
+    newer, older = (f"#{number}" for number in reversed(forge.copies))
+    team.post("/duplicates/answer", newer=newer, older=older, answer="same", project=project, token=token)
+    planned = end(team, team.post("/duplicates/plan/start", project=project, token=token))
+    plan = re.search(r"/duplicates/plans/(\d+)", planned)[0]
+    end(team, team.post(f"{plan}/apply", project=project, confirm=project, hours="72", token=token))
+    assert states(forge) == ["open", "open"]
+    assert "<strong>1</strong> Closing soon" in team.text("/")
+    page = team.text("/duplicates/closings")
+    assert f"{newer}</a>" in page
+    assert f"forgelore dedupe apply {plan.rpartition('/')[2]} --yes" in page
+    undo = re.search(r"/duplicates/runs/\d+/rollback", page)[0]
+    end(team, team.post(undo, project=project, token=token))
+    assert "<strong>0</strong> Closing soon" in team.text("/")
+    assert "No closing is announced" in team.text("/duplicates/closings")

@@ -209,14 +209,14 @@ def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
 
 
 class AnnouncedClosing(NamedTuple):
-    """An item that will be closed onto another once its grace period is over. Times are milliseconds."""
+    """An item that will be closed onto another, by a plan, once its grace period is over. Times are milliseconds."""
 
     kind: str
     number: int
     title: str
     url: str | None
     target: int
-    run: int
+    plan: int
     announced_at: int
     closes_at: int
 
@@ -225,8 +225,8 @@ def list_announced_closings(store: Store, project_id: int) -> list[AnnouncedClos
     """Return the closings in their grace period that the viewer may see, the next one first."""
     waiting = {(one.item_id, one.run_id) for one in list_graces(store, project_id) if one.action == "wait"}
     sql = f"""
-        SELECT i.id, i.kind, i.number, i.title, i.url, t.number, j.run_id, min(j.sent_at),
-          min(j.sent_at) + 3600000 * {json_field("r.parameters", "close_after")}
+        SELECT i.id, i.kind, i.number, i.title, i.url, t.number, r.of_run, min(j.sent_at),
+          min(j.sent_at) + 3600000 * {json_field("r.parameters", "close_after")}, j.run_id
         FROM write_journal j
         JOIN dedupe_runs r ON r.id = j.run_id
         JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
@@ -238,7 +238,7 @@ def list_announced_closings(store: Store, project_id: int) -> list[AnnouncedClos
         ORDER BY 9, i.id
     """
     rows = store.rows(sql, project_id)
-    return [AnnouncedClosing._make(row[1:]) for row in rows if (row[0], row[6]) in waiting]
+    return [AnnouncedClosing._make(row[1:-1]) for row in rows if (row[0], row[-1]) in waiting]
 
 
 JournalValue = str | int | float | bool | None | list[str] | list[int]
