@@ -47,6 +47,7 @@ OFFLINE = {
     "changes overlap": ["changes", "overlap"],
     "list": ["list", "issues"],
     "who": ["who", "mira-k"],
+    "waiting": ["waiting", "answer"],
     "me": ["me", "--as", "mira-k"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],

@@ -157,6 +157,11 @@ def test_the_readme_is_short_and_shows_both_pictures():
     assert re.findall(r"^!\[.+\]\((\S+)\)$", text, re.MULTILINE) == [
         "docs/pictures/search.svg", "docs/pictures/comment.svg",
     ]  # fmt: skip
+    for page in ("README.md", "docs/web.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        shown = re.findall(r'(?:src|srcset)="([^"]+\.png)"', text)
+        assert any("dark" in path for path in shown)
+        assert all(0 < (ROOT / page).parent.joinpath(path).stat().st_size <= 150_000 for path in shown)
 
 
 def test_every_figure_of_the_evidence_names_its_result():

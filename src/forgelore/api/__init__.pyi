@@ -157,6 +157,7 @@ from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
 from forgelore.store.candidates import Candidate as Candidate
+from forgelore.store.closings import AnnouncedClosing as AnnouncedClosing
 from forgelore.store.closings import PlanItem as PlanItem
 from forgelore.store.decisions import AuditCase as AuditCase
 from forgelore.store.decisions import DedupeRun as DedupeRun

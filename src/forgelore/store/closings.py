@@ -17,6 +17,7 @@ from typing import NamedTuple
 from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
+from forgelore.store.filters import visible
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
 from forgelore.text.markdown import MARKER
 
@@ -239,6 +240,39 @@ def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
         ORDER BY j.run_id, i.id
     """
     return [GracePeriod._make(row) for row in store.rows(sql, project_id)]
+
+
+class AnnouncedClosing(NamedTuple):
+    """An item that will be closed onto another, by a plan, once its grace period is over. Times are milliseconds."""
+
+    kind: str
+    number: int
+    title: str
+    url: str | None
+    target: int
+    plan: int
+    announced_at: int
+    closes_at: int
+
+
+def list_announced_closings(store: Store, project_id: int) -> list[AnnouncedClosing]:
+    """Return the closings in their grace period that the viewer may see, the next one first."""
+    waiting = {(one.item_id, one.run_id) for one in list_graces(store, project_id) if one.action == "wait"}
+    sql = f"""
+        SELECT i.id, i.kind, i.number, i.title, i.url, t.number, r.of_run, min(j.sent_at),
+          min(j.sent_at) + 3600000 * {json_field("r.parameters", "close_after")}, j.run_id
+        FROM write_journal j
+        JOIN dedupe_runs r ON r.id = j.run_id
+        JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
+        JOIN planned_closings p ON p.run_id = r.of_run AND p.item_id = i.id
+        JOIN items t ON t.id = p.target_id
+        WHERE j.project_id = ? AND j.step IN ('label', 'comment') AND i.state = 'open' AND i.deleted_at IS NULL
+          AND {visible(store, "i")} AND {visible(store, "t")}
+        GROUP BY i.id, j.run_id
+        ORDER BY 9, i.id
+    """
+    rows = store.rows(sql, project_id)
+    return [AnnouncedClosing._make(row[1:-1]) for row in rows if (row[0], row[-1]) in waiting]
 
 
 JournalValue = str | int | float | bool | None | list[str] | list[int]

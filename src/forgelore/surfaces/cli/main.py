@@ -86,6 +86,7 @@ COMMANDS = {
     "who": ("read", "what a person did and knows, or who knows a file", "people"),
     "report": ("read", "one month of a project: filed, closed, how long people waited", "report"),
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
+    "waiting": ("read", "open items that wait for the team, the longest wait first", "people"),
     "serve": ("serve", "show the history in a browser", "serve"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
 }

@@ -53,6 +53,15 @@ def month_file(report: "MonthReport") -> str:
     lines += [f"| {words} | {' | '.join(str(each[words]) for each in ages)} |" for words in ages[0]]
     if report.confirmed:
         lines += ["", f"Reviewers called {counted_noun(report.confirmed, 'pair')} the same."]
+    if report.bot:
+        lines += ["", "What came of what the bot said, by its version:", ""]
+        lines += [
+            "| version | looked at | commented | right | noise | missed | open |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for one in report.bot:
+            counts = (one.looked, one.commented, one.success + one.assist, one.noise, one.missed, one.open)
+            lines.append(f"| {plain(one.version, limit=20)} | {' | '.join(map(str, counts))} |")
     if report.newcomers:
         names = ", ".join(plain(name, limit=60) for name in report.newcomers[:_MAX_NAMES])
         more = len(report.newcomers) - _MAX_NAMES
