@@ -37,6 +37,7 @@ BENCHES = (
     "queries",
     "titles",
     "web",
+    "static_site",
     "agents",
     "dedupe",
     "review",

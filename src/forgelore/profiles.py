@@ -62,6 +62,7 @@ class ForgeProfile(NamedTuple):
         ""  # of an item's page, before the number of a note; where answers have the address, it is empty
     )
     code_pages: tuple[str, str] = ("", "")  # below a project: of a file at a commit, and of a commit
+    new_issue: str = ""  # below a project: the form for an issue, up to its title
     quiet_host: str = ""  # serves the same pages, and makes no cross references
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     logins: str = ""  # what the names of its people match as a whole; "": whatever looks like one
@@ -92,7 +93,7 @@ GITHUB = ForgeProfile(
     # Letters, digits and single hyphens; accounts that a company manages end in _ and its short code.
     # https://docs.github.com/enterprise-cloud@latest/admin/identity-and-access-management/iam-configuration-reference/username-considerations-for-external-authentication
     logins=r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}(?:_[A-Za-z0-9]{1,10})?",
-    code_pages=("/blob/{commit}/{path}", "/commit/{commit}"),
+    code_pages=("/blob/{commit}/{path}", "/commit/{commit}"), new_issue="/issues/new?title=",
     host="github.com", web_hosts=("github.com", "www.github.com"),
     api_path="/api/v3", api_url="https://api.github.com", graphql_url="https://api.github.com/graphql",
     probe_path="/api/v3/meta",
@@ -114,7 +115,7 @@ GITHUB = ForgeProfile(
 )  # fmt: skip
 GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
-    code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
+    code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"), new_issue="/-/issues/new?issue%5Btitle%5D=",
     host="gitlab.com", web_hosts=("gitlab.com",), api_path="/api/v4", probe_path="/api/v4/version",
     ci_server="CI_SERVER_URL", ci_api="CI_API_V4_URL", ci_graphql="CI_API_GRAPHQL_URL",
     token_variables=("GITLAB_TOKEN",), host_variable="GITLAB_HOST",
@@ -140,7 +141,7 @@ GITLAB = ForgeProfile(
 # Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
 FORGEJO = ForgeProfile(
     "forgejo", "Forgejo", _NOUNS | {"change": "pull request"}, numbering="shared",
-    code_pages=("/src/commit/{commit}/{path}", "/commit/{commit}"),
+    code_pages=("/src/commit/{commit}/{path}", "/commit/{commit}"), new_issue="/issues/new?title=",
     host="codeberg.org", web_hosts=("codeberg.org",), api_path="/api/v1", probe_path="/api/v1/version",
     ci_server="FORGEJO_SERVER_URL", ci_api="FORGEJO_API_URL",
     token_variables=("FORGEJO_TOKEN", "GITEA_TOKEN"), host_variable="FORGEJO_HOST",
@@ -159,8 +160,9 @@ FORGEJO = ForgeProfile(
 )  # fmt: skip
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(
-    name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={}
-)
+    name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={},
+    new_issue="",
+)  # fmt: skip
 
 DEFAULT = GITHUB  # what `owner/repo` means
 PROFILES: dict[str, ForgeProfile] = {profile.name: profile for profile in (GITHUB, GITLAB, FORGEJO)}

@@ -37,6 +37,8 @@ from forgelore.api.options import SearchOptions as SearchOptions
 from forgelore.api.paths import Paths as Paths
 from forgelore.api.people import People as People
 from forgelore.api.pool import HistoryPool as HistoryPool
+from forgelore.api.publish import PublicCluster as PublicCluster
+from forgelore.api.publish import PublicCopy as PublicCopy
 from forgelore.api.setup import AddedHost as AddedHost
 from forgelore.api.setup import Setup as Setup
 from forgelore.api.setup import SetupAnswer as SetupAnswer

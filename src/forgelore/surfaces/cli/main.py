@@ -86,6 +86,7 @@ COMMANDS = {
     "report": ("read", "one month of a project: filed, closed, how long people waited", "report"),
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
     "serve": ("serve", "show the history in a browser", "serve"),
+    "site": ("serve", "write search, duplicates and report as static pages", "site"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
 }
 
