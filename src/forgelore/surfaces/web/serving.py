@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 PORT = 8788
 _PATIENCE_S = 3  # for open answers when the server ends
 _REQUEST_S = 20.0  # from the first byte of a request to its last
+# Python looks for cycles after so many new objects. By default after every 700, which took 8 % of a search.
+_CYCLES = (20_000, 20, 50)
 _NEEDED = ("starlette", "uvicorn", "jinja2", "markdown_it", "nh3")
 
 
@@ -30,6 +32,8 @@ def serve(
     """Serve the page on the loopback address. `address`: what a reverse proxy before it is called, if there is one.
     `sync_every_s`: 0 leaves projects as they are, unless a webhook says otherwise.
     """
+    import gc
+
     import uvicorn
 
     from forgelore.surfaces.mcp.http import listen, make_protocol
@@ -37,6 +41,7 @@ def serve(
     from forgelore.surfaces.web.guard import local_origins
     from forgelore.surfaces.web.syncing import Hooks, Syncer, read_secret
 
+    gc.set_threshold(*_CYCLES)
     secret, syncer = read_secret(), Syncer(pools, sync_every_s)
     listener = listen(port)
     port = int(listener.getsockname()[1])
