@@ -37,6 +37,7 @@ BENCHES = (
     "queries",
     "titles",
     "web",
+    "hooks",
     "static_site",
     "agents",
     "dedupe",

@@ -75,6 +75,7 @@ class ForgeProfile(NamedTuple):
         ""  # what proves that it sent a webhook: the secret itself, or a signature (SHA-256) made with it
     )
     hook_prefix: str | None = None  # before the signature; None: the header has the secret
+    hook_id: str = ""  # the header that is the same when a delivery is sent again
 
     @property
     def prefix(self) -> str:
@@ -111,7 +112,7 @@ GITHUB = ForgeProfile(
     comment_chars=65_536, alert="> [!WARNING]\n>", quiet_host="redirect.github.com", has_comment_stream=True,
     bot_setup=(".github/workflows/triage.yml", "forgelore/forgelore@"),
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS", ("private", "enabled"): "MMM"},
-    hook_header="x-hub-signature-256", hook_prefix="sha256=",
+    hook_header="x-hub-signature-256", hook_prefix="sha256=", hook_id="x-github-delivery",
 )  # fmt: skip
 GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
@@ -137,6 +138,7 @@ GITLAB = ForgeProfile(
         ("private", "enabled"): "MRR", ("private", "private"): "MRR",
     },
     hook_header="x-gitlab-token",
+    hook_id="idempotency-key",  # from 17.4 on
 )  # fmt: skip
 # Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
 FORGEJO = ForgeProfile(
@@ -156,7 +158,7 @@ FORGEJO = ForgeProfile(
     quiet_ending=("/", ""),  # a link is a reference when its path has four parts; one that ends with a slash has five
     # A team of a private repository may read its code and not its issues, and nobody tells: it is left out.
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS"},
-    hook_header="x-forgejo-signature", hook_prefix="",
+    hook_header="x-forgejo-signature", hook_prefix="", hook_id="x-forgejo-delivery",
 )  # fmt: skip
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(

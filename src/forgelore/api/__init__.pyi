@@ -21,6 +21,8 @@ from forgelore.api.history import History as History
 from forgelore.api.history import Projects as Projects
 from forgelore.api.history import make_history as make_history
 from forgelore.api.history import open_history as open_history
+from forgelore.api.hooks import Delivery as Delivery
+from forgelore.api.hooks import DeliveryLog as DeliveryLog
 from forgelore.api.hooks import read_delivery as read_delivery
 from forgelore.api.index import BuiltDocuments as BuiltDocuments
 from forgelore.api.index import Index as Index
