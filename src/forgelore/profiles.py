@@ -49,6 +49,7 @@ class ForgeProfile(NamedTuple):
 
     token_variables: tuple[str, ...] = ()
     host_variable: str = ""  # names the server that these belong to
+    app_variables: tuple[str, ...] = ()  # of an app instead of a person: its id, its private key, or the key's file
     program: tuple[str, ...] = ()  # prints the token of the host that is added to it
     sign_in: str = ""  # the command that signs a person in on the host that is added to it
     token_form: tuple[str, str] = ("Authorization", "Bearer ")  # a header, and what goes before the token
@@ -101,6 +102,7 @@ GITHUB = ForgeProfile(
     ci_server="GITHUB_SERVER_URL", ci_api="GITHUB_API_URL", ci_graphql="GITHUB_GRAPHQL_URL",
     ci_login="github-actions[bot]",
     token_variables=("GITHUB_TOKEN", "GH_TOKEN"), host_variable="GH_HOST",
+    app_variables=("FORGELORE_APP_ID", "FORGELORE_APP_KEY", "FORGELORE_APP_KEY_FILE"),
     program=("gh", "auth", "token", "--hostname"), sign_in="gh auth login --hostname",
     git_user="x-access-token",
     push_hints=PushHints(
@@ -163,7 +165,7 @@ FORGEJO = ForgeProfile(
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(
     name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={},
-    new_issue="",
+    new_issue="", app_variables=(),
 )  # fmt: skip
 
 DEFAULT = GITHUB  # what `owner/repo` means
