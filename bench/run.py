@@ -37,6 +37,8 @@ BENCHES = (
     "queries",
     "titles",
     "web",
+    "hooks",
+    "static_site",
     "agents",
     "dedupe",
     "review",

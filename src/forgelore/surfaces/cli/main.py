@@ -88,6 +88,7 @@ COMMANDS = {
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
     "waiting": ("read", "open items that wait for the team, the longest wait first", "people"),
     "serve": ("serve", "show the history in a browser", "serve"),
+    "site": ("serve", "write search, duplicates and report as static pages", "site"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
 }
 
