@@ -10,53 +10,46 @@ In split mode a reader without rights looks, may ask a judge, and writes a judge
 what takes a warning away.
 """
 
-import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from forgelore.compare.calibrate import MAX_PAIRS, MIN_PAIRS, build_sample, calibrate, learn_boilerplate
-from forgelore.compare.trees import VERSION
 from forgelore.dedupe.detect_new import SAID_NOTHING, Detection, detect_new
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge
-from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Stopped, format_error
+from forgelore.errors import AuthError, LoreError, NotFound, format_error
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import ConversationLocked, Forge, IndexBranch
 from forgelore.ports.progress import Watcher
-from forgelore.store.calibration import forget_outdated, load_duplicates
 from forgelore.store.items import load_ids
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.triage import (
     StoredReport,
     forget_items,
     forget_project,
-    load_calibrated_pairs,
     load_first_run,
-    load_labels_learned,
     load_report,
     load_unseen,
-    save_calibrated_pairs,
     save_first_run,
-    save_labels_learned,
     save_report,
 )
 from forgelore.text.links import is_program
-from forgelore.triage.events import Command, Event
+from forgelore.triage.events import Command, Event, Judgement
 from forgelore.triage.health_log import HealthLog
 from forgelore.triage.intake import (
     FEW_REQUESTS,
-    KINDS,
     MOST_REQUESTS,
     PATIENCE_MS,
     Budget,
     Coverage,
+    Fetched,
     ProblemCollector,
     cover,
     drop_missing,
+    fetch_current,
     make_searchable,
     open_project,
     public_kinds,
@@ -65,17 +58,8 @@ from forgelore.triage.intake import (
     read_lines,
     remove_private,
 )
-from forgelore.triage.item import (
-    Fetched,
-    Judgement,
-    TriageContext,
-    TriageResult,
-    fetch_current,
-    save_fetched,
-    triage_item,
-    without_warning,
-)
-from forgelore.triage.labels import learn_labels
+from forgelore.triage.item import TriageContext, TriageResult, save_fetched, triage_item, without_warning
+from forgelore.triage.learning import learn_more, prepare
 from forgelore.triage.outcomes import collect_outcomes
 from forgelore.triage.posting import (
     SUGGESTED,
@@ -90,68 +74,6 @@ from forgelore.triage.report import build_rationale
 from forgelore.triage.steering import Order, Writers, obey, remember
 from forgelore.triage.waiting import WaitingItems
 from forgelore.version import __version__
-
-FIRST = 120  # strengths of a kind that a position needs
-SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
-_GROWTH = 1.1  # of the labelled items before their labels are learned again
-_MORE_PAIRS = 1.2  # of the known duplicates before the bot calibrates itself again
-
-
-def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
-    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are.
-
-    On a first run the author waits for the first hundred only; the rest comes after the comment (`learn_more`), and
-    what a run has no time for is left to the next.
-    """
-    learn_boilerplate(context.store, context.project_id, now_ms=context.now_ms)
-    for kind in KINDS:
-        build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
-
-
-def learn_more(
-    context: TriageContext, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
-) -> list[str]:
-    """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
-    notes = []
-    with context.store.transaction():
-        forget_outdated(context.store, context.project_id, VERSION)
-    for kind in KINDS:
-        build_sample(context.retriever, context.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
-        if is_thorough and not is_late() and _has_grown(context, kind):
-            trusted = learn_labels(context.retriever, context.project_id, kind, watcher=watcher)
-            if trusted:
-                notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
-    if is_thorough and not is_late() and _has_new_pairs(context):
-        notes += _calibrate(context, is_late=is_late, watcher=watcher)
-    return notes
-
-
-def _has_new_pairs(context: TriageContext) -> bool:
-    """Tell whether people have marked enough duplicates since the bot last calibrated itself, and note how many."""
-    store, project_id = context.store, context.project_id
-    pairs = sum(len(load_duplicates(store, project_id, kind, limit=MAX_PAIRS)) for kind in KINDS)
-    if pairs < max(MIN_PAIRS, _MORE_PAIRS * load_calibrated_pairs(store, project_id)):
-        return False
-    with store.transaction():
-        save_calibrated_pairs(store, project_id, pairs)
-    return True
-
-
-def _calibrate(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None) -> list[str]:
-    with contextlib.suppress(Stopped):  # what was calibrated before stays
-        found = calibrate(
-            context.retriever, context.project_id, watcher=watcher, should_stop=is_late, now_ms=context.now_ms
-        )
-        return [f"calibrated on {one.pairs} known duplicate {one.kind}s" for one in found if not one.kept]
-    return []
-
-
-def _has_grown(context: TriageContext, kind: str) -> bool:
-    before, now = load_labels_learned(context.store, context.project_id, kind)
-    if now <= _GROWTH * before:
-        return False
-    save_labels_learned(context.store, context.project_id, kind, now)
-    return True
 
 
 def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
@@ -281,7 +203,10 @@ class BotRun:
         with ProblemCollector(self.outcome):
             self._cover(is_thorough=event.task == "catch_up")
         with ProblemCollector(self.outcome):
-            prepare(self.context, is_late=self.bot.is_late, watcher=self.bot.watcher)
+            prepare(
+                self.context.retriever, self.context.project_id, now_ms=self.bot.now_ms, is_late=self.bot.is_late,
+                watcher=self.bot.watcher,
+            )  # fmt: skip
         if event.task == "triage" and key is not None and self._is_known(key):
             with ProblemCollector(self.outcome):
                 self._triage(key, is_programs=event.is_automatic)
@@ -300,8 +225,9 @@ class BotRun:
                 self._drop_missing()
         with ProblemCollector(self.outcome):
             self.outcome.warnings += learn_more(
-                self.context, is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher
-            )
+                self.context.retriever, self.context.project_id, now_ms=self.bot.now_ms,
+                is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher,
+            )  # fmt: skip
 
     def _is_known(self, key: ItemKey) -> bool:
         return bool(load_ids(self.context.store, self.context.project_id, [key]))
@@ -534,9 +460,6 @@ class BotRun:
         self.outcome.warnings += warnings
 
 
-MAX_BYTES = 100_000
-
-
 def build_judgement(project: str, triaged: TriageResult) -> bytes:
     """Return what the reader found, as the writer takes it."""
     numbers = [int(row.ref.lstrip("#!")) for row in triaged.report.rows] if triaged.report else []
@@ -544,13 +467,3 @@ def build_judgement(project: str, triaged: TriageResult) -> bytes:
     duplicate_of = triaged.first_number if is_warned else None
     judgement = Judgement(1, project, triaged.key.kind, triaged.key.number, numbers, duplicate_of)  # type: ignore[arg-type]
     return msgspec.json.encode(judgement) + b"\n"
-
-
-def parse_judgement(raw: bytes) -> Judgement:
-    """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
-    if len(raw) > MAX_BYTES:
-        raise InvalidValue("the judgement is too large", hint="run the reader job again")
-    try:
-        return msgspec.json.decode(raw, type=Judgement, strict=True)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise InvalidValue(f"the judgement has an unexpected shape: {error}", hint="it is not applied") from error

@@ -15,7 +15,10 @@ payload: nothing in it is trusted to have a shape.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from forgelore.errors import InvalidValue
 from forgelore.model import Item, ItemKey, Kind, State
@@ -346,3 +349,31 @@ def _projects(text: _Text) -> tuple[str, ...]:
         if not _PROJECT.fullmatch(name):
             text._replace(value=name).complain("names of projects (owner/other)", "nothing")
     return tuple(dict.fromkeys(name for name in names if _PROJECT.fullmatch(name)))
+
+
+MAX_JUDGEMENT_BYTES = 100_000
+
+
+class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
+
+    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
+    titles, links, numbers and words all come from the writer's own index.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=1)]
+    project: Annotated[str, Meta(max_length=300)]
+    kind: Literal["issue", "change"]
+    number: Annotated[int, Meta(ge=1, lt=2**53)]
+    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
+    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+
+
+def parse_judgement(raw: bytes) -> Judgement:
+    """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
+    if len(raw) > MAX_JUDGEMENT_BYTES:
+        raise InvalidValue("the judgement is too large", hint="run the reader job again")
+    try:
+        return msgspec.json.decode(raw, type=Judgement, strict=True)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise InvalidValue(f"the judgement has an unexpected shape: {error}", hint="it is not applied") from error

@@ -13,9 +13,7 @@ at the end of its chain. What somebody filed again, or in a series, is listed an
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
-
-from msgspec import Meta, Struct
+from typing import Literal, NamedTuple
 
 from forgelore.compare.differences import SIBLING_DAYS, compare_titles
 from forgelore.compare.overlap import Overlap, find_overlaps, load_change_facts
@@ -23,10 +21,10 @@ from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.sameness import find_sameness, why_not_compare
 from forgelore.dedupe.gates import TRIAGE, GateCase, Option, object_to
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.errors import LoreError, NotFound
-from forgelore.model import File, Item, ItemKey, Kind, PatchLines, Project
+from forgelore.errors import NotFound
+from forgelore.model import ItemKey, Kind, Project
 from forgelore.ports.embedder import Embedder
-from forgelore.ports.forge import Forge, ForgeReader
+from forgelore.ports.forge import Forge
 from forgelore.profiles import profile_of
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_boilerplate
@@ -40,16 +38,15 @@ from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import load_fix, load_original
 from forgelore.store.triage import EVERYTHING, load_rejected
-from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
 from forgelore.text.items import StoredItem
 from forgelore.text.links import links_in_text
 from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
-from forgelore.triage.events import Inputs
-from forgelore.triage.intake import INDEX_POLICY, KINDS, make_searchable
-from forgelore.triage.labels import NEIGHBOURS, suggest_labels
+from forgelore.triage.events import Inputs, Judgement
+from forgelore.triage.intake import INDEX_POLICY, KINDS, Fetched, make_searchable
+from forgelore.triage.learning import NEIGHBOURS, suggest_labels
 from forgelore.triage.readers import may_name
 from forgelore.triage.report import Report, ReportRow, RivalRow, build_report, is_regression
 
@@ -222,15 +219,6 @@ class TriageContext(NamedTuple):
         return self.forge is None or may_name(self.project, kind, on=on)
 
 
-class Fetched(NamedTuple):
-    """An item as the forge has it now, or as an event told it. `files` None: unknown."""
-
-    item: Item
-    files: list[File] | None = None
-    warnings: tuple[str, ...] = ()
-    lines: PatchLines | None = None  # of the whole diff, where the forge lists none with the files
-
-
 class TriageResult(NamedTuple):
     """What was found of an item, and the comment that says it."""
 
@@ -257,51 +245,6 @@ class TriageResult(NamedTuple):
         rows += tuple(one.row for one in self.report.rivals) if self.report else ()
         named = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
         return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in named))
-
-
-class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
-
-    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
-    titles, links, numbers and words all come from the writer's own index.
-    """
-
-    version: Annotated[int, Meta(ge=1, le=1)]
-    project: Annotated[str, Meta(max_length=300)]
-    kind: Literal["issue", "change"]
-    number: Annotated[int, Meta(ge=1, lt=2**53)]
-    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
-    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
-
-
-def fetch_current(
-    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_files: bool = True
-) -> Fetched:
-    """Return the item as it is now, with `with_files` a change's files too. Raises NotFound when it is gone.
-
-    What fails is left out with a warning: without the forge's answer the event's own word counts, without files the
-    text.
-    """
-    warnings = []
-    try:
-        item = forge.fetch_item(project, key)
-    except NotFound:
-        raise
-    except LoreError as error:
-        if event_item is None or not event_item.title:
-            raise
-        item = event_item
-        warnings.append(f"{key.kind} {key.number} was read from the event: {error.message}")
-    files: list[File] | None = None
-    lines: PatchLines | None = None
-    if key.kind == "change" and with_files:
-        try:
-            files = forge.fetch_files(project, key)
-            if files and all(file.lines is None for file in files):  # Forgejo's list has no patches
-                lines = fetch_lines(forge, project, [key]).lines[key]
-        except LoreError as error:
-            warnings.append(f"its files could not be read: {error.message}")
-    return Fetched(item, files, tuple(warnings), lines)
 
 
 def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
