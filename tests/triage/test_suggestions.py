@@ -2,7 +2,7 @@
 
 import pytest
 from test_bot import AGAIN, CRASH, EXPORT
-from test_labels import labelled  # noqa: F401 - a fixture
+from test_learning import labelled  # noqa: F401 - a fixture
 
 
 def suggested(bot, state="pending"):
@@ -83,8 +83,8 @@ def test_labels_can_be_suggested_too(labelled):  # noqa: F811 - the fixture
     assert "ui" not in labelled.said(number)[0].partition("Why")[2].partition("</details>")[0].split("`")
 
 
-def test_a_word_that_is_none_of_the_three_is_a_warning_and_a_comment(bot):
+def test_a_word_that_is_no_channel_is_a_warning_and_a_comment(bot):
     bot.set(INPUT_REPORT="shout")
     bot.opened(*CRASH)
     assert len(bot.said(bot.opened(*AGAIN))) == 1
-    assert "report must be comment, suggestion or both" in bot.log
+    assert "report must be comment, suggestion, both, digest or summary" in bot.log

@@ -192,6 +192,41 @@ def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> lis
     return [ItemKey(kind, number) for kind, number in store.rows(sql, project_id, since_ms, limit)]
 
 
+class FoundMatch(NamedTuple):
+    """An open item whose match stands in no comment, and that match."""
+
+    kind: Kind
+    number: int
+    title: str
+    url: str
+    outcome: str
+    to_number: int
+    to_title: str
+    to_url: str
+    to_state: str | None
+    looked_at: int
+
+    @property
+    def is_close(self) -> bool:
+        return self.outcome in ("duplicate", "regression")
+
+
+def list_uncommented(store: Store, project_id: int, since_ms: int) -> list[FoundMatch]:
+    """Return what was found since then and stands in no comment, but for what people rejected: close matches first."""
+    sql = """
+        SELECT i.kind, i.number, i.title, coalesce(i.url, ''), r.outcome,
+            t.number, t.title, coalesce(t.url, ''), t.state, r.looked_at
+        FROM triage_reports r
+        JOIN items i ON i.id = r.item_id
+        JOIN items t ON t.project_id = i.project_id AND t.kind = i.kind AND t.number = r.first_number
+        WHERE r.project_id = ? AND r.looked_at >= ? AND r.comment_url IS NULL AND i.state = 'open'
+          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND NOT i.is_confidential AND NOT t.is_confidential
+          AND r.rejected NOT LIKE '%,' || t.number || ',%' AND r.rejected NOT LIKE '%,0,%'
+        ORDER BY r.outcome = 'similar', i.kind, i.number
+    """
+    return [FoundMatch._make(row) for row in store.rows(sql, project_id, since_ms)]
+
+
 def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
     """Delete items with everything that hangs on them; returns how many were there.
 

@@ -30,6 +30,7 @@ from forgelore.store.triage import (
     StoredReport,
     forget_items,
     forget_project,
+    list_uncommented,
     load_first_run,
     load_report,
     load_unseen,
@@ -58,12 +59,16 @@ from forgelore.triage.intake import (
     read_lines,
     remove_private,
 )
-from forgelore.triage.item import TriageContext, TriageResult, save_fetched, triage_item, without_warning
+from forgelore.triage.item import TriageContext, TriageResult, is_news, save_fetched, triage_item, without_warning
 from forgelore.triage.learning import learn_more, prepare
 from forgelore.triage.outcomes import collect_outcomes
 from forgelore.triage.posting import (
+    ELSEWHERE,
+    NOTHING_TO_SAY,
     SUGGESTED,
+    WEEK_MS,
     Posted,
+    post_digest,
     post_report,
     suggest_duplicate,
     withdraw_suggestion,
@@ -74,12 +79,6 @@ from forgelore.triage.report import build_rationale
 from forgelore.triage.steering import Order, Writers, obey, remember
 from forgelore.triage.waiting import WaitingItems
 from forgelore.version import __version__
-
-
-def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
-    """True for a warning of something that no comment here has named."""
-    is_warning = triaged.outcome in ("duplicate", "regression")
-    return is_warning and (before is None or triaged.first_number not in before.shown)
 
 
 def build_stored(
@@ -220,6 +219,8 @@ class BotRun:
         if event.task == "catch_up" and not self.bot.is_dry:
             with ProblemCollector(self.outcome):
                 collect_outcomes(self.context, self.bot.forge, budget=self._budget, now_ms=self.bot.forge_ms())
+            with ProblemCollector(self.outcome):
+                self._post_digest()
         if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
             with ProblemCollector(self.outcome):
                 self._drop_missing()
@@ -384,14 +385,29 @@ class BotRun:
             write_patiently(lambda: bot.forge.add_labels(bot.project, triaged.key, names))
         if before is None and self.context.inputs.suggest_labels and triaged.labels:
             self._suggest_labels(triaged)
+        self._label_close(triaged, before)
         was_there = before is not None and before.comment_url is not None
-        body = "" if self._suggest(triaged, before) else triaged.body
+        is_suggested = self._suggest(triaged, before)
+        channel = self.context.inputs.channel(triaged.key.kind, is_close=triaged.is_close)
+        is_elsewhere = channel in ELSEWHERE or (is_suggested and channel == "suggestion")
+        body = "" if is_elsewhere else triaged.body
+        reason = ELSEWHERE.get(channel, SUGGESTED) if triaged.body else NOTHING_TO_SAY
         if before is not None and not was_there and not body:
-            return Posted("nothing", reason=SUGGESTED if triaged.body else "nothing to say")
-        return post_report(
+            return Posted("nothing", reason=reason)
+        posted = post_report(
             bot.forge, bot.project, triaged.key, body, posted_before=was_there,
             is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
         )  # fmt: skip
+        return posted._replace(reason=reason) if posted.reason == NOTHING_TO_SAY else posted
+
+    def _label_close(self, triaged: TriageResult, before: StoredReport | None) -> None:
+        """Label what has a close match, once: who takes the label off has decided. It goes when the match has gone."""
+        forge, name = self.bot.forge, self.context.inputs.label_close
+        was_close = before is not None and before.outcome in ("duplicate", "regression")
+        if name and triaged.is_open and was_close is not (triaged.outcome in ("duplicate", "regression")):
+            change = forge.remove_labels if was_close else forge.add_labels
+            with ProblemCollector(self.outcome):
+                write_patiently(lambda: change(self.bot.project, triaged.key, [name]))
 
     def _suggest_labels(self, triaged: TriageResult) -> None:
         forge, names = self.bot.forge, [name for name, _ in triaged.labels]
@@ -400,15 +416,15 @@ class BotRun:
                 write_patiently(lambda: forge.suggest_labels(self.bot.project, triaged.key, names))
 
     def _suggest(self, triaged: TriageResult, before: StoredReport | None) -> bool:
-        """Make the suggestion to maintainers say what was found; tells whether that is all there is to say."""
-        bot, mode = self.bot, self.context.inputs.report
-        if mode == "comment" or triaged.key.kind != "issue":
+        """Make the suggestion to maintainers say what was found; tells whether there is one now."""
+        bot = self.bot
+        if self.context.inputs.report not in ("suggestion", "both") or triaged.key.kind != "issue":
             return False
         if triaged.outcome != "duplicate" or triaged.report is None or triaged.first_number is None:
             if before is not None and before.outcome == "duplicate":
                 with ProblemCollector(self.outcome):
                     withdraw_suggestion(bot.forge, bot.project, triaged.key)
-            return mode == "suggestion" and triaged.outcome == "similar"
+            return False
         is_same = triaged.report.rows[0].sameness != "similar"
         refusal = suggest_duplicate(
             bot.forge, bot.project, triaged.key, triaged.first_number, confidence="HIGH" if is_same else "LOW",
@@ -416,7 +432,7 @@ class BotRun:
         )  # fmt: skip
         if refusal:
             self.outcome.warnings.append(f"a comment says what no suggestion could: {refusal}")
-        return mode == "suggestion" and not refusal
+        return not refusal
 
     def _let_wait(self, event: Event) -> None:
         """Tell of what will be closed, where a decision is applied; close what has waited, in a daily run."""
@@ -432,6 +448,21 @@ class BotRun:
             self.outcome.warnings += waiting.begin(found, target, hours)
         elif found and not bot.judgement:
             self.outcome.warnings.append("close-after needs split mode (docs/triage/split.yml): nothing is closed")
+
+    def _post_digest(self) -> None:
+        """Once a week, say below one issue what the inputs keep from the items themselves."""
+        inputs, now_ms = self.context.inputs, self.bot.forge_ms()
+        if not inputs.digest_issue:
+            return
+        found = [
+            one
+            for one in list_uncommented(self.context.store, self.context.project_id, now_ms - 2 * WEEK_MS)
+            if inputs.channel(one.kind, is_close=one.is_close) == "digest"
+            and self.context.may_name(one.kind, on="issue")
+        ]
+        key = ItemKey("issue", inputs.digest_issue)
+        if found and post_digest(self.bot.forge, self.bot.project, key, found, now_ms=now_ms):
+            self.outcome.warnings.append(f"the weekly digest was posted below issue {key.number}")
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
         item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)

@@ -37,7 +37,8 @@ from forgelore.store.item_lists import load_item, load_public_item
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import load_fix, load_original
-from forgelore.store.triage import EVERYTHING, load_rejected
+from forgelore.store.paths import load_paths_of
+from forgelore.store.triage import EVERYTHING, StoredReport, load_labels, load_rejected
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
 from forgelore.text.items import StoredItem
@@ -239,6 +240,11 @@ class TriageResult(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     @property
+    def is_close(self) -> bool:
+        """True where more is said than that something is similar: a warning, or a change of the same lines."""
+        return self.outcome in ("duplicate", "regression") or bool(self.report and self.report.rivals)
+
+    @property
     def shown(self) -> tuple[int, ...]:
         """The items of this project that the comment names."""
         rows = (*self.report.rows, *self.report.related) if self.report else ()
@@ -269,6 +275,9 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
+    if context.inputs.thresholds:
+        paths = load_paths_of(context.store, context.project_id, [item_id]).get(item_id, ())
+        context = context._replace(inputs=context.inputs.of_item(load_labels(context.store, item_id), paths))
     subject = load_subject(context.store, item_id)
     head = load_item(context.store, item_id)
     silent = TriageResult(
@@ -466,3 +475,9 @@ def _related(context: TriageContext, subject: Subject, cited: set[int]) -> list[
         if one.similarity >= context.inputs.similarity_threshold and one.hit.row.item_id not in cited
     ]
     return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]
+
+
+def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
+    """True for a warning of something that no comment here has named."""
+    is_warning = triaged.outcome in ("duplicate", "regression")
+    return is_warning and (before is None or triaged.first_number not in before.shown)
