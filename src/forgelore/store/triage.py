@@ -136,18 +136,37 @@ def load_rejected(store: Store, item_id: int) -> tuple[int, ...]:
     return _parse_numbers(store.value("SELECT rejected FROM triage_reports WHERE item_id = ?", item_id) or "")
 
 
+_TALLY = """
+    count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
+    count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
+    count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
+"""
+
+
 def tally_outcomes(store: Store, project_id: int) -> tuple[OutcomeTally, ...]:
     """Return the outcomes of each version, the newest first."""
-    sql = """
-        SELECT version, count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
-            count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
-            count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
+    sql = f"""
+        SELECT version, {_TALLY}
         FROM triage_reports
         WHERE project_id = ?
         GROUP BY version
         ORDER BY max(looked_at) DESC
     """
     return tuple(OutcomeTally._make(row) for row in store.rows(sql, project_id))
+
+
+def tally_filed(store: Store, project_id: int, since_ms: int, until_ms: int) -> OutcomeTally | None:
+    """Return the outcomes of what was filed in a period, of all versions; None where the bot looked at none of it, as
+    in a database that is not the bot's own.
+    """
+    sql = f"""
+        SELECT '', {_TALLY}
+        FROM triage_reports
+        WHERE project_id = ? AND looked_at > 0
+          AND item_id IN (SELECT id FROM items WHERE project_id = ? AND created_at >= ? AND created_at < ?)
+    """
+    found = OutcomeTally._make(store.rows(sql, project_id, project_id, since_ms, until_ms)[0])
+    return found if found.looked else None
 
 
 def load_calibrated_pairs(store: Store, project_id: int) -> int:

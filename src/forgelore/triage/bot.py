@@ -421,7 +421,7 @@ class BotRun:
         if self.context.inputs.report not in ("suggestion", "both") or triaged.key.kind != "issue":
             return False
         if triaged.outcome != "duplicate" or triaged.report is None or triaged.first_number is None:
-            if before is not None and before.outcome == "duplicate":
+            if before is None or before.outcome == "duplicate":  # None: after "look again", or a run that was lost
                 with ProblemCollector(self.outcome):
                     withdraw_suggestion(bot.forge, bot.project, triaged.key)
             return False

@@ -98,14 +98,16 @@ def suggest_duplicate(
     forge: Forge, project: Project, key: ItemKey, number: int, *, confidence: str, rationale: str
 ) -> str:
     """Suggest to maintainers that an issue repeats another; returns why the forge did not take it, "" where it did. One
-    of ours that says so already stays as it is; of any other of ours GitHub knows that it is replaced.
+    of ours that says so already stays as it is; of any other of ours GitHub knows that it is replaced. So it would
+    replace what a person suggests: then nothing is suggested.
     """
     if not isinstance(forge, SuggestsClosings) or key.kind != "issue":
         return f"{profile_of(forge.name).title} has no suggestions for {profile_of(forge.name).nouns[key.kind]}s"
     try:
         item, target = (forge.fetch_item(project, each) for each in (key, ItemKey(key.kind, number)))
-        ours = [one for one in forge.list_closing_suggestions(project, key) if one.rationale.endswith(_SIGNED)]
-        if not any(one.target_id == target.forge_id for one in ours):
+        waiting = forge.list_closing_suggestions(project, key)
+        is_persons = any(not one.rationale.endswith(_SIGNED) for one in waiting)
+        if not is_persons and not any(one.target_id == target.forge_id for one in waiting):
             reason = f"{rationale[: _RATIONALE - len(_SIGNED)]}{_SIGNED}"
             write_patiently(
                 lambda: forge.suggest_closing(project, item, target, confidence=confidence, rationale=reason)

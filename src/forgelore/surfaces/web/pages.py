@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from forgelore.errors import InvalidValue, LoreError
 from forgelore.surfaces.present.changes import say_overlap
 from forgelore.surfaces.present.find import why
-from forgelore.surfaces.present.report import describe_wait
+from forgelore.surfaces.present.report import describe_triage, describe_wait
 from forgelore.surfaces.present.text import describe_holder
 from forgelore.surfaces.web.app import Address, Answer, Page, WebRequest
 
@@ -139,6 +139,7 @@ def show_report(history: "History", request: WebRequest) -> Answer:
     report = history.people.month(request.query.get("month") or None, project=chosen)
     most = max((max(one.opened, one.closed) for one in report.weeks), default=0)
     values = {"report": report, "most": max(1, most), "wait": describe_wait, "chosen": chosen}
+    values["triage"] = describe_triage(report.triage) if report.triage else ""
     return Page("report.html", {"title": f"{report.month}", **values})
 
 
