@@ -220,6 +220,9 @@ def test_a_page_that_tells_our_figures_tells_those_from_outside_too(page):
     assert figures == ["8.3 % [5, 13]", "30 % [25, 36]", "21 % [17, 27]", "37 % [31, 43]", "77 % [66, 86]"]
     assert all(figure in text for figure in figures)
     assert all(told in text for told in ("8 %", "18.5 %", "36 %" if "evidence" in page else "35.8 %"))
+    ours = (ROOT / "bench/results/comments.md").read_text(encoding="utf-8")
+    of_all = re.search(r"^\| all \| \d+ \| \d+ (\|.+)$", ours, re.MULTILINE)[1]
+    assert all(figure in text for figure in re.findall(r"[\d.]+ % \[\d+, \d+\]", of_all))
 
 
 def test_the_changelog_knows_this_version():
