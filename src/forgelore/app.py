@@ -361,7 +361,7 @@ class App:
 
     def download(self, url: str, path: str, *, max_bytes: int) -> None:
         """Write what a server gives to everybody to a file; no token is sent."""
-        from forgelore.net.client import download
+        from forgelore.net.public import download
 
         download(url, path, ca_file=self.config.ca_file, max_bytes=max_bytes)
 
@@ -473,7 +473,7 @@ class App:
             for project in list_projects(self.store()):
                 if project.name.host == host:
                     return project.name.forge
-        from forgelore.net.client import probe_forge
+        from forgelore.net.public import probe_forge
 
         root = f"https://{host}" if host in self._https_hosts else web_root(host)
         return probe_forge(root, self.config.ca_file or None)
