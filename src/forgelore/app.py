@@ -26,7 +26,7 @@ from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connect
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.sqlite.connection import read_only, stamp_of
+from forgelore.store.sqlite.connection import stamp_of
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.refs import Hosts, is_loopback, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
@@ -112,6 +112,8 @@ class App:
             self._stamp = stamp_of(self.config.db)
             self._store = open_store(self.config.db, create=create, for_reading=self.for_reading, now_ms=self.now_ms)
         if create and self._store.is_read_only:
+            from forgelore.store.sqlite.unlocked import read_only
+
             raise read_only(self.config.db)
         return self._store
 
