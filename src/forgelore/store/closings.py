@@ -18,7 +18,7 @@ from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
 
 
 class PlanItem(NamedTuple):

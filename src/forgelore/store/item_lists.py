@@ -23,7 +23,15 @@ from forgelore.store.filters import (
     visible_link,
 )
 from forgelore.store.sqlite.connection import one_of, pack_list
-from forgelore.text.items import Backlink, StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
+from forgelore.text.items import (
+    Backlink,
+    StoredFile,
+    StoredItem,
+    StoredLink,
+    StoredNote,
+    StoredThread,
+    is_report,
+)
 from forgelore.text.refs import note_page, shown_ref
 from forgelore.words import ProjectName
 
@@ -227,8 +235,6 @@ def load_threads(
     """Return item -> its threads with their notes, in the order of the first; items without are missing. `by_people`:
     what people wrote for everybody, without system notes, internal ones and reports of the bot.
     """
-    from forgelore.text.markdown import is_report  # a list has no use for it
-
     hidden = "" if include_internal and not by_people else "AND NOT n.is_internal"
     others = "AND NOT n.is_system AND n.body <> ''" if by_people else ""
     sql = f"""

@@ -13,7 +13,7 @@ from forgelore.model import ItemKey, Project
 from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import Comment, Forge, ForgeComments, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
-from forgelore.text.markdown import is_report
+from forgelore.text.items import is_report
 
 CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
 SUGGESTED = "it is a suggestion to maintainers"

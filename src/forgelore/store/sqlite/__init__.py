@@ -10,6 +10,7 @@ with modules that give the same names; a test compares this list with what other
                      pack_list, one_of, each_of, elements,  lists, JSON and globs inside a statement
                      json_field, json_list, joined_ids,
                      glob_condition
+                     source_of                              which of its two lists keeps a document
     fulltext         make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
                      load_document_counts                   word -> how many documents hold it
                      count_documents, count_cards,          what full text holds

@@ -25,7 +25,7 @@ from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
 from forgelore.store.database import SqlRow, Store
 from forgelore.text.globs import glob_matches
 from forgelore.viewer import EVERYTHING, Viewer
-from forgelore.words import Source
+from forgelore.words import Representation, Source
 
 if TYPE_CHECKING:
     from forgelore.store.sqlite.unlocked import FileStamp
@@ -401,6 +401,13 @@ COUNTED = (VECTORS,)  # never use an id twice
 def find_owner(name: str) -> str:
     """Return the table that a table of the file is a part of: itself, or the full text that it is a shadow of."""
     return next((owner for owner in (FULL_TEXT, CARD_TEXT, *CODE_TEXTS) if name.startswith(f"{owner}_")), name)
+
+
+def source_of(representation: Representation | None) -> Source:
+    """Return which of the two lists, of full text and of vectors, keeps a document. That of none (its document is gone)
+    is taken for one that people wrote.
+    """
+    return "intent" if representation == "intent" else "raw"
 
 
 def texts_of(full_text: str) -> str:
