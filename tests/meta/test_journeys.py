@@ -47,7 +47,7 @@ BUDGETS = {
     "plan, close, rollback": 51,
     "ask": 60,
     "search over MCP": 45,
-    "imports of dedupe accept": 52,
+    "imports of dedupe accept": 47,
     "imports of list": 57,
 }
 
