@@ -78,11 +78,14 @@ class App:
         """Who reads. No call can change it."""
         return self._viewer
 
-    def narrow_internal(self, include_internal: bool) -> bool:  # noqa: FBT001 - what a call asks for
-        """Return whether one call includes them. It may leave them out; it may not ask for more than was opened."""
+    def store_for_call(self, *, include_internal: bool) -> Store:
+        """Return the store as one call sees it: that may leave out what only members see, and ask for no more than the
+        history was opened with.
+        """
         if include_internal:
             self.check_internal("confidential items and internal notes")
-        return include_internal
+            return self.store()
+        return self.store().seen_by(self._viewer.without_internal())
 
     def check_internal(self, what: str) -> None:
         """Refuse what cannot be shown without confidential items and internal notes."""
