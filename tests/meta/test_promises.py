@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -69,6 +70,14 @@ def test_help_loads_nothing_but_the_standard_library():
 def test_reading_commands_load_no_heavy_library(demo_db, words):
     """The import budget: a list stays within eight times the price of Python itself, a search by words within nine."""
     assert not modules_after(*words, env={"FORGELORE_DB": demo_db}) & HEAVY
+
+
+def test_what_a_person_says_of_a_pair_loads_no_heavy_library(demo_db, tmp_path):
+    """It writes one row."""
+    shutil.copy(demo_db, tmp_path / "demo.db")
+    loaded = modules_after("dedupe", "accept", "#41", "#43", env={"FORGELORE_DB": str(tmp_path / "demo.db")})
+    assert "forgelore.dedupe.overrides" in loaded
+    assert not loaded & HEAVY
 
 
 def test_generated_documentation_is_current():

@@ -20,7 +20,7 @@ from forgelore.compare.scoring import Interval, wilson
 from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.records import EdgeJudge, GracePeriod
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
 
 
 class SeenItem(Struct, frozen=True):

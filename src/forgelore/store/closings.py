@@ -14,12 +14,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
+from forgelore.words import ItemKey
 
 
 class PlanItem(NamedTuple):

@@ -20,11 +20,20 @@ from forgelore.store.filters import (
     THREADS,
     Filters,
     build_where,
+    said,
     visible,
     visible_link,
 )
 from forgelore.store.sqlite.connection import one_of, pack_list
-from forgelore.text.items import Backlink, StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
+from forgelore.text.items import (
+    Backlink,
+    StoredFile,
+    StoredItem,
+    StoredLink,
+    StoredNote,
+    StoredThread,
+    is_report,
+)
 from forgelore.text.refs import note_page, shown_ref
 from forgelore.words import ProjectName
 
@@ -289,23 +298,18 @@ def load_backlinks(store: Store, item: StoredItem) -> tuple[Backlink, ...]:
     )
 
 
-def load_threads(
-    store: Store, item_ids: Iterable[int], *, include_internal: bool = True, by_people: bool = False
-) -> dict[int, list[StoredThread]]:
-    """Return item -> its threads with their notes, in the order of the first; items without are missing. `by_people`:
-    what people wrote for everybody, without system notes, internal ones and reports of the bot.
+def load_threads(store: Store, item_ids: Iterable[int], *, by_people: bool = False) -> dict[int, list[StoredThread]]:
+    """Return item -> its threads with the notes that the viewer may see, in the order of the first; items without are
+    missing. `by_people`: what people wrote for everybody, without system notes, internal ones and reports of the bot.
     """
-    from forgelore.text.markdown import is_report  # a list has no use for it
-
-    hidden = "" if include_internal and not by_people else "AND NOT n.is_internal"
-    others = "AND NOT n.is_system AND n.body <> ''" if by_people else ""
+    wanted = "NOT n.is_internal AND NOT n.is_system AND n.body <> ''" if by_people else said(store)
     sql = f"""
         SELECT n.item_id, n.thread_id, t.key, t.path, t.line, t.resolved_by, t.resolved_at, t.is_resolvable,
           t.is_resolved, n.key, n.author, n.body, n.created_at, n.path, n.line, n.type, n.url, n.position_type,
           n.is_system, n.is_internal, n.is_answer, n.is_resolved
         FROM notes n
         JOIN threads t ON t.id = n.thread_id
-        WHERE n.item_id {one_of()} {hidden} {others}
+        WHERE n.item_id {one_of()} AND {wanted}
         ORDER BY n.created_at, length(n.key), n.key
     """
     threads: dict[int, StoredThread] = {}
@@ -355,16 +359,14 @@ def load_files_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[Store
     return grouped((item_id, StoredFile(*row)) for item_id, *row in store.each(sql, pack_list(item_ids)))
 
 
-def next_exported(
-    store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
-) -> list[StoredItem]:
-    """Return the next live items behind (number, kind)."""
-    hidden = "" if include_internal else "AND NOT i.is_confidential"
+def next_exported(store: Store, project_id: int, after: tuple[int, str], limit: int) -> list[StoredItem]:
+    """Return the next live items behind (number, kind) that the viewer may see."""
     sql = f"""
         SELECT {ITEM_COLUMNS}
         FROM items i
         JOIN projects p ON p.id = i.project_id
-        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?) {hidden}
+        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?)
+          AND {visible(store, "i")}
         ORDER BY i.number, i.kind
         LIMIT ?
     """

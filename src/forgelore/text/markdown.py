@@ -13,12 +13,6 @@ The words "duplicate of" are broken too: before a number they mark a duplicate o
 
 An item's own page: the address that may be opened for somebody.
 
-The marker: the first line of a comment of the bot, by which it is known.
-
-Not by its author: the bot posts as an app, as a project's token or as a person. Somebody who quotes a report writes
-`>` before it and keeps their words; somebody who begins a comment with the marker hides it from search, and from
-nothing else.
-
 Messages of closings: the comment that names the other item, with a marker by which it is known as ours.
 
 The words are a setting, and a setting may hold anything: a line of it never begins with a slash, so that no forge takes
@@ -213,14 +207,6 @@ def check_page(url: str | None, host: str) -> str:
     if safe is None or urlsplit(safe).netloc.lower() != host.lower():
         raise InvalidValue(f"{url[:200]!r} is not a page of {host}", hint="check the address, and open it yourself")
     return safe
-
-
-MARKER = "<!-- forgelore:triage:v1 -->"
-
-
-def is_report(body: str | None) -> bool:
-    """True for the text of a comment that the bot wrote. It is shown and exported, and belongs to no document."""
-    return body is not None and MARKER in body and body.partition("\n")[0].strip() == MARKER
 
 
 CLOSED = "Closing as duplicate of {target}. If this is incorrect, please contact us."
