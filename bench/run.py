@@ -38,6 +38,8 @@ BENCHES = (
     "queries",
     "titles",
     "web",
+    "hooks",
+    "static_site",
     "agents",
     "dedupe",
     "review",

@@ -21,6 +21,7 @@ WORKFLOWS = [
     TRIAGE / "triage.yml",
     TRIAGE / "split.yml",
     DETECT_NEW,
+    ROOT / "docs" / "pages" / "github.yml",
 ]
 FOR_USERS = [TRIAGE / "triage.yml", TRIAGE / "split.yml"]
 WRITES = {"contents": "write", "issues": "write", "pull-requests": "write"}
@@ -32,7 +33,7 @@ READS = dict.fromkeys(WRITES, "read")
     [
         ("github-actions", [ROOT / "action.yml"]),
         ("github-workflows", WORKFLOWS),
-        ("gitlab-ci", [TRIAGE / "gitlab-ci.yml"]),
+        ("gitlab-ci", [TRIAGE / "gitlab-ci.yml", ROOT / "docs" / "pages" / "gitlab.yml"]),
     ],
 )
 def test_the_official_schema_accepts(schema, files):

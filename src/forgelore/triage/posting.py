@@ -15,7 +15,8 @@ from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import Comment, Forge, ForgeComments, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
 from forgelore.store.triage import FoundMatch
-from forgelore.text.markdown import MARKER, is_report, link, quiet_url, titled
+from forgelore.text.items import MARKER, is_report
+from forgelore.text.markdown import link, quiet_url, titled
 
 WEEK_MS = 7 * 86_400_000
 MAX_LISTED = 50  # items in a digest

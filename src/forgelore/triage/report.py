@@ -20,8 +20,8 @@ from typing import Literal, NamedTuple, Protocol
 from forgelore.compare.calibration import Explanation
 from forgelore.compare.sameness import Sameness
 from forgelore.profiles import profile_of
+from forgelore.text.items import MARKER
 from forgelore.text.markdown import (
-    MARKER,
     code,
     is_quotable,
     link,
