@@ -240,7 +240,7 @@ WORKING = {
 MEMBERS_ONLY = {
     "index.check": lambda h: h.index.check(), "index.repair": lambda h: h.index.repair(), "dedupe.cluster": lambda h: h.dedupe.cluster(),
     "dedupe.plan": lambda h: h.dedupe.plan(), "dedupe.load_plan": lambda h: h.dedupe.load_plan(1), "dedupe.apply": lambda h: h.dedupe.apply(1),
-    "dedupe.roll_back": lambda h: h.dedupe.roll_back(1), "dedupe.run": lambda h: h.dedupe.run(),
+    "dedupe.link": lambda h: h.dedupe.link(), "dedupe.roll_back": lambda h: h.dedupe.roll_back(1), "dedupe.run": lambda h: h.dedupe.run(),
     "audit.compare_judges": lambda h: h.audit.compare_judges(cheap="builtin", strong="statements"),
     "audit.by_history": lambda h: h.audit.by_history(), "audit.by_people": lambda h: h.audit.by_people(),
     "audit.analyse": lambda h: h.audit.analyse(), "dedupe.load_overview": lambda h: h.dedupe.load_overview(),

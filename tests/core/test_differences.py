@@ -105,6 +105,15 @@ def test_lines_are_shared_or_stand_in_one_text_and_forms_are_left_out():
     assert found == [["Open the **file**."], ["It hangs."], ["It crashes."]]
 
 
+def test_frames_of_two_crashes_are_the_same_wherever_their_code_lay():
+    one = "  7:     0x7f88d5a31c00 - rt::unwind::begin_unwind::h9147230717703493418\n  8: 0x7f88d5a0 - trans::unboxed"
+    other = " 3:     0x1060e2a40 - rt::unwind::begin_unwind::h8d47dd75ffb1a0e4\n  8: 0x1060e2a4 - trans::closure"
+    shared, only_first, only_second = compare_lines(one, other)
+    assert shared == ["7:     0x7f88d5a31c00 - rt::unwind::begin_unwind::h9147230717703493418"]
+    assert (only_first, only_second) == (["8: 0x7f88d5a0 - trans::unboxed"], ["8: 0x1060e2a4 - trans::closure"])
+    assert compare_lines("7 folders are lost", "8 folders are lost")[0] == []
+
+
 def test_a_long_text_gives_forty_lines():
     shared, only_first, _ = compare_lines("\n".join(f"line a{number}" for number in range(500)), "")
     assert (len(only_first), shared) == (40, [])

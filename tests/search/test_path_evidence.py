@@ -108,3 +108,21 @@ def test_counting_changes_of_a_path_reads_an_index_alone(project):
     for column in ("new_path", "old_path"):
         sql = f"EXPLAIN QUERY PLAN SELECT count(*) FROM item_files WHERE project_id = 1 AND {column} = 'x'"
         assert f"USING COVERING INDEX item_files_by_{column}" in store.rows(sql)[0][3]
+
+
+def test_a_change_of_the_same_rare_files_is_compared_though_it_shares_no_word(project):
+    files = ["src/tax.py", "src/vat.py"]
+    ours = line(20, files, "Cents vanish", "Halves go upwards.")
+    theirs = line(11, files, "Honour the law", "Nothing is lost any more.")
+    one_file = line(12, files[:1], "Name a constant", "Easier to read.")
+    retriever = project(*ORDINARY, ours, theirs, one_file)
+    found = {match.hit.row.number: match for match in rank(retriever, 20)}
+    assert 11 in found
+    assert 12 not in found
+    assert {quote.text for quote in found[11].quotes if quote.what == "file"} == {*files}
+    store = retriever.store
+    subject = load_subject(store, store.value("SELECT id FROM items WHERE number = 20"))
+    hidden = store.value("SELECT id FROM items WHERE number = 11")
+    filters = Filters(types=("change",), not_items=(subject.item_id, hidden))
+    left = rank_matches(retriever, CompareRequest(subject, filters, "lexical")).matches
+    assert 11 not in [match.hit.row.number for match in left]

@@ -27,7 +27,7 @@ class GitLabBot:
         }.items():  # fmt: skip
             monkeypatch.setenv(name, value)
 
-    def run(self, hook=None, **variables):
+    def run(self, hook=None, words=(), **variables):
         for name in ("TRIGGER_PAYLOAD", "CI_MERGE_REQUEST_IID"):
             self._monkeypatch.delenv(name, raising=False)
         if hook is not None:
@@ -36,7 +36,7 @@ class GitLabBot:
             variables["TRIGGER_PAYLOAD"] = str(path)
         for name, value in variables.items():
             self._monkeypatch.setenv(name, value)
-        code = main(["triage", "--json"])
+        code = main(["triage", "--json", *words])
         out, self.log = self._capsys.readouterr()
         data = json.loads(out)["data"]
         assert (code, data["problems"]) == (0, []), data
@@ -144,3 +144,42 @@ def test_a_match_that_was_closed_as_a_duplicate_names_the_original(bot):
     assert f"has the same text as [issue {first}](" in report
     assert f"(closed in favour of [issue {original}](" in report
     assert "which is open). Please add anything new there" in report
+
+
+WAITED = {
+    "nothing": (lambda bot, copy: None, "closed"),
+    "commented": (lambda bot, copy: bot.project.comment("issue", copy, "It is not", author="zoe"), "opened"),
+    "edited": (lambda bot, copy: bot.project.edit("issue", copy, body="Something else"), "opened"),
+    "locked": (
+        lambda bot, copy: bot.project.issues[copy].extra.update(discussion_locked=True), "opened"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WAITED)
+def test_a_sure_duplicate_waits_for_its_closing_unless_people_take_part(bot, tmp_path, monkeypatch, what):
+    act, state = WAITED[what]
+    monkeypatch.setenv("INPUT_CLOSE_AFTER", "72")
+    bot.project.add_member("ana", 40)
+    text = (
+        "Opening the settings twice empties the list of folders",
+        "The list of folders is empty: ERROR: no folder left",
+    )
+    first = bot.project.add_issue(*text, author="kim")
+    bot.run(CI_PIPELINE_SOURCE="schedule")
+    copy = bot.project.add_issue(*text, author="lia")
+    hook = {"object_kind": "issue", "object_attributes": {"iid": copy, "action": "open"}}
+    decision = str(tmp_path / "decision.json")
+    monkeypatch.delenv("CI_PIPELINE_SOURCE")
+    bot.run(hook, ["--emit", decision])
+    bot.run(hook, ["--apply", decision])
+    assert "possible-duplicate" in bot.project.issues[copy].labels
+    bot.server.clock.advance(3600)
+    act(bot, copy)
+    bot.server.clock.advance(72 * 3600)
+    bot.run(CI_PIPELINE_SOURCE="schedule")
+    item = bot.project.issues[copy]
+    assert (item.state, "possible-duplicate" in item.labels) == (state, state == "closed")
+    assert (item.duplicate_of is bot.project.issues[first]) == (state == "closed")
+    (said,) = [note.body for note in item.notes() if "forgelore" in note.body and not note.system]
+    assert ("It stays open: somebody took part." in said) == (state == "opened")

@@ -169,8 +169,8 @@ def are_of_one_hand(one: TitledItem, other: TitledItem) -> bool:
 
 def compare_lines(text: str, other: str, *, boilerplate: Collection[int] = ()) -> list[list[str]]:
     """Return the lines that two texts share, those of the first alone, and those of the second alone, in order; 40 of
-    each at most. `boilerplate`: keys of the lines that every report of the project has (`line_key`); those of common
-    forms are left out in any case.
+    each at most. Addresses and numbers of stack frames do not count. `boilerplate`: keys of the lines that every report
+    of the project has (`line_key`); those of common forms are left out in any case.
     """
     first, second = _lines(text, boilerplate), _lines(other, boilerplate)
     shared = [line for key, line in first.items() if key in second]
@@ -239,11 +239,16 @@ def usual_lines() -> frozenset[int]:
     return frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)
 
 
+# "  7:  0x7f88d5a31 - rt::unwind::begin_unwind::h914723071770349": where code lay in one run, and the compiler's hash.
+_FRAME = re.compile(r"\A\s*(?:#?\d{1,4}[:.)]?\s+)(?=0x|in\b|at\b|\w+(?:::|\.|\())")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b|::h[0-9a-f]{8,}\w*")
+
+
 def _lines(text: str, boilerplate: Collection[int]) -> dict[int, str]:
     lines: dict[int, str] = {}
     usual = usual_lines()
     for line in without_comments(text[:_READ]).splitlines():
-        key = line_key(line[:_LINE])
+        key = line_key(_ADDRESS.sub("", _FRAME.sub("", line[:_LINE])))
         if key is not None and key not in usual and key not in boilerplate and not is_form_line(line):
             lines.setdefault(key, line.strip()[:_LINE])
     return lines

@@ -1,4 +1,5 @@
-"""The shortlist of items that an item could repeat: both lists, joined by scores and age, each item once.
+"""The shortlist of items that an item could repeat: both lists, joined by scores and age, each item once; of a change
+also those that touch the same rare files, which may share no word with it.
 
 The item's distinctive terms are ORed in full text, and its vector is compared. This step is for recall: what is not
 among its candidates is never compared. Intent cards, where asked for, only choose who is compared: what two items share
@@ -18,6 +19,7 @@ from forgelore.store.candidates import load_card_document
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_created, load_item_documents, load_items_of
+from forgelore.store.paths import count_changes_by_path, list_touching_items, load_paths_of
 from forgelore.store.sqlite.fulltext import Found, estimate_documents, load_document_counts, quote, search_words
 from forgelore.words import Source
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 
 _DAY_MS = 86_400_000
+RARE = 12  # changes that touch a file: it is a rare one
+SHARED = 2  # rare files that two changes both touch
+_PATHS, _TOUCHING = 50, 100  # of them that are looked up, and changes that touch them
 
 Terms = list[tuple[str, int]]
 
@@ -175,7 +180,31 @@ def find_shortlist(
         chosen = choose_by_cards(retriever, request, fused, counts=counts, wanted=wanted)
         fused = fused if chosen is None else chosen
     kept = max(wanted, request.offset + request.limit)
+    fused = _with_touching(retriever, request, fused, kept)
     return Shortlist(fused[:kept], lists, terms, vector, mode, warnings, len(fused))
+
+
+def _with_touching(retriever: Retriever, request: CompareRequest, fused: list[Fused], kept: int) -> list[Fused]:
+    """Return a change's candidates with those that touch the same rare files, in place of the last ones: two changes of
+    the same four files may share no word.
+    """
+    store, subject = retriever.store, request.subject
+    mine = load_paths_of(store, subject.project_id, [subject.item_id]).get(subject.item_id) if subject.item_id else None
+    if not mine:
+        return fused
+    counts = count_changes_by_path(store, subject.project_id, mine)
+    rare = tuple(sorted(path for path, count in counts.items() if count <= RARE))[:_PATHS]
+    touching = list_touching_items(store, subject.project_id, rare, _TOUCHING) if len(rare) >= SHARED else ()
+    theirs = load_paths_of(store, subject.project_id, touching) if touching else {}
+    near = [item_id for item_id in touching if len(theirs[item_id].intersection(rare)) >= SHARED]
+    known = {one.id for one in fused[:kept]}
+    found = [one for one in load_item_documents(store, near).values() if one not in known] if near else []
+    if not found:
+        return fused
+    scope = retriever.scope(request.filters, with_vectors=True)
+    marks = scope.allowed.marks if scope.allowed else None
+    more = [one for one in found if marks is None or (one < len(marks) and marks[one])][: kept // 4]
+    return [*fused[: kept - len(more)], *(Fused(one, 0.0, 0.0, (None, None), (None, None)) for one in more)]
 
 
 def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:

@@ -242,6 +242,7 @@ class _Review:
     def _end(self) -> "ReviewQueue":
         """Say what came of it and what comes next."""
         context, queue = self._context, self._load()
+        named = f" {clean(self._options.project)}" if self._options.project else ""
         left = f"; {number(queue.left)} left" if queue.left else ""
         context.print("", f"{counted_noun(len(self._answered), 'pair')} answered{left}")
         if queue.uncompared:
@@ -251,9 +252,10 @@ class _Review:
                 f"people disagree about {counted_noun(queue.disputed, 'pair')}: forgelore dedupe review --answers"
             )
         if self._answered:
-            context.print("next: forgelore dedupe run, which plans what you called the same")
+            context.print(f"next: forgelore dedupe run{named}, which plans what you called the same")
         if self._has_related:
-            context.print("what you called related: forgelore dedupe link, which posts it once you say --yes")
+            option = f" --project{named}" if named else ""
+            context.print(f"what you called related: forgelore dedupe link{option}, which posts it once you say --yes")
         return queue
 
 
