@@ -15,7 +15,10 @@ import pytest
 from sites import Site, serving
 
 from ask.conftest import QUOTE, READ, answer, cite
-from forgelore.api import FilterWords
+from forgelore.api import FilterWords, open_history
+from forgelore.store.triage import StoredReport, save_outcome, save_report
+from forgelore.surfaces.present.report import month_file
+from forgelore.viewer import EVERYTHING
 from meta.test_journeys import environ
 from servers.chat import ChatServer
 
@@ -123,6 +126,24 @@ def test_a_search_explains_each_result(site):
     assert len(re.findall(r'class="why"', page)) == 20
     assert re.search(r"number 1 by words \(BM25 [\d.]+\)", page)
     assert re.search(r"number \d+ by meaning \(cosine 0\.\d\d\)", page)
+
+
+def test_a_report_shows_what_came_of_what_the_bot_said(example, tmp_path):
+    shutil.copy(example, tmp_path / "lore.db")
+    outcomes = ("success", "assist", "noise", "missed", None)
+    with open_history(tmp_path / "lore.db", environ=environ(tmp_path), viewer=EVERYTHING) as history:
+        store = history.app.store(create=True)
+        with store.transaction():
+            for item_id, outcome in enumerate(outcomes, 1):
+                save_report(
+                    store, 1, item_id, StoredReport(1, "", "similar", comment_url="https://x.test/", version="1.2")
+                )
+                save_outcome(store, item_id, outcome, now_ms=2)
+        said = month_file(history.people.month("2026-03"))
+    assert "| 1.2 | 5 | 5 | 2 | 1 | 1 | 1 |" in said
+    with serving(tmp_path / "lore.db", tmp_path, FORGELORE_EMBEDDER="none") as url:
+        page = Site(url).text("/report?month=2026-03")
+    assert 'aria-label="2 right, 1 noise, 1 missed, 1 open"' in page
 
 
 def test_an_item_shows_its_links_its_life_and_its_people(site):

@@ -7,6 +7,7 @@ from forgelore.model import ItemKey, Kind
 from forgelore.records import OutcomeTally
 from forgelore.store.database import Store
 from forgelore.store.documents import remove_documents
+from forgelore.store.filters import visible
 from forgelore.store.items import load_ids
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import compact_words, forget_common_words, overwrite_words, refresh_common_words
@@ -137,13 +138,15 @@ def load_rejected(store: Store, item_id: int) -> tuple[int, ...]:
 
 
 def tally_outcomes(store: Store, project_id: int) -> tuple[OutcomeTally, ...]:
-    """Return the outcomes of each version, the newest first."""
-    sql = """
+    """Return the outcomes of each version, the newest first, of items that the viewer may see."""
+    item = visible(store, "i")
+    seen = "1" if item == "1" else f"EXISTS (SELECT 1 FROM items i WHERE i.id = r.item_id AND {item})"
+    sql = f"""
         SELECT version, count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
             count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
             count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
-        FROM triage_reports
-        WHERE project_id = ?
+        FROM triage_reports r
+        WHERE r.project_id = ? AND {seen}
         GROUP BY version
         ORDER BY max(looked_at) DESC
     """
