@@ -17,7 +17,6 @@ from sites import Site, serving
 from ask.conftest import QUOTE, READ, answer, cite
 from forgelore.api import FilterWords, open_history
 from forgelore.store.triage import StoredReport, save_outcome, save_report
-from forgelore.surfaces.present.report import month_file
 from forgelore.viewer import EVERYTHING
 from meta.test_journeys import environ
 from servers.chat import ChatServer
@@ -132,18 +131,17 @@ def test_a_report_shows_what_came_of_what_the_bot_said(example, tmp_path):
     shutil.copy(example, tmp_path / "lore.db")
     outcomes = ("success", "assist", "noise", "missed", None)
     with open_history(tmp_path / "lore.db", environ=environ(tmp_path), viewer=EVERYTHING) as history:
+        month = f"{history.show('#41').created_at:%Y-%m}"
+        filed = history.items(f"created:{month}", limit=5)
         store = history.app.store(create=True)
         with store.transaction():
-            for item_id, outcome in enumerate(outcomes, 1):
-                save_report(
-                    store, 1, item_id, StoredReport(1, "", "similar", comment_url="https://x.test/", version="1.2")
-                )
-                save_outcome(store, item_id, outcome, now_ms=2)
-        said = month_file(history.people.month("2026-03"))
-    assert "| 1.2 | 5 | 5 | 2 | 1 | 1 | 1 |" in said
+            for item, outcome in zip(filed, outcomes, strict=True):
+                report = StoredReport(1, "", "similar", comment_url="https://x.test/", version="1.2")
+                save_report(store, item.project_id, item.id, report)
+                save_outcome(store, item.id, outcome, now_ms=2)
     with serving(tmp_path / "lore.db", tmp_path, FORGELORE_EMBEDDER="none") as url:
-        page = Site(url).text("/report?month=2026-03")
-    assert 'aria-label="2 right, 1 noise, 1 missed, 1 open"' in page
+        page = Site(url).text(f"/report?month={month}")
+    assert 'aria-label="What came of it: 2 right, 1 noise, 1 missed, 1 open"' in page
 
 
 def test_an_item_shows_its_links_its_life_and_its_people(site):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from forgelore.dedupe.clusters import TargetPolicy
     from forgelore.dedupe.detect_new import Detection
     from forgelore.dedupe.judge import DecisionsMade
+    from forgelore.dedupe.linking import Linked, LinkLine
     from forgelore.dedupe.maintainers import Maintainers
     from forgelore.dedupe.plan import Canonicalized, ClosingPlan, ShownCluster
     from forgelore.dedupe.report import DedupeOverview
@@ -138,6 +139,18 @@ class Dedupe:
 
         self._app.check_internal(_PLANNED)
         return apply_run(self._app, run, unproven=unproven, close_after=close_after, force=force, on_line=on_line)
+
+    def link(
+        self, *, project: str | None = None, dry_run: bool = True, force: bool = False,
+        on_line: "Callable[[LinkLine], None] | None" = None,
+    ) -> "Linked":  # fmt: skip
+        """Post what people called related in a review, as one comment on each newer item; a dry run, the default, only
+        lists it. `roll_back` deletes the comments. `force` takes over from a run that has gone quiet elsewhere.
+        """
+        from forgelore.api.steps import link_related
+
+        self._app.check_internal(_PLANNED)
+        return link_related(self._app, project, dry_run=dry_run, force=force, on_line=on_line)
 
     def roll_back(
         self, run: int, *, force: bool = False, on_item: "Callable[[RolledBackItem], None] | None" = None

@@ -74,7 +74,7 @@ class Paths:
         ConfigError where the settings name no model.
         """
         app = self._app
-        included = app.narrow_internal(include_internal)
+        seen = app.store_for_call(include_internal=include_internal)
         if isinstance(budget, bool) or not isinstance(budget, int) or not _BUDGET[0] <= budget <= _BUDGET[1]:
             hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
             raise InvalidValue(f"invalid token budget: {str(budget)[:60]!r}", hint=hint)
@@ -82,7 +82,7 @@ class Paths:
         model = app.chat_model(profile)
         app.store(create=True)
         job = app.job(app.require_project(project), watcher)
-        return extract_history(job, request, model, budget, include_internal=included)
+        return extract_history(job, request, model, budget, seen=seen)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

@@ -172,14 +172,13 @@ def load_item_decisions(
 
 
 def extract_history(
-    job: JobContext, request: PathRequest, model: ChatModel, budget: int, *, include_internal: bool
+    job: JobContext, request: PathRequest, model: ChatModel, budget: int, *, seen: Store
 ) -> ExtractedDecisions:
-    """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
-    Without `include_internal` it reads nothing that is confidential, whoever asks.
+    """Let a model read the conversations of a path's history, and keep their decisions. `seen`: the store as it may
+    be read for that. Raises NotFound as above.
     """
     store, project = job.store, job.project
     meant = find_path(store, project.id, request.text, request.place)
-    seen = store if include_internal else store.seen_by(store.viewer.without_internal())
     sources = load_sources(seen, project.id, meant)
     if not meant.is_known and not sources.items:
         raise _unknown(store, project, meant)

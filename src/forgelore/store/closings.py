@@ -14,12 +14,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
+from forgelore.words import ItemKey
 
 
 class PlanItem(NamedTuple):
@@ -155,6 +155,40 @@ def list_closings(store: Store, run_id: int) -> list[PlannedClosing]:
         ORDER BY i.kind, i.number
     """
     return [PlannedClosing._make(row) for row in store.rows(sql, run_id)]
+
+
+def list_reopened(store: Store, project_id: int) -> set[int]:
+    """Return the open items that somebody reopened, as the forge's lists say, or as an earlier apply found out."""
+    sql = """
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id = ?1 AND i.state = 'open' AND i.state_reason = 'reopened'
+        UNION
+        SELECT p.item_id
+        FROM planned_closings p
+        JOIN dedupe_runs r ON r.id = p.run_id
+        WHERE r.project_id = ?1 AND r.step = 'apply' AND p.reason = 'reopened_since_plan'
+    """
+    return {item_id for (item_id,) in store.rows(sql, project_id)}
+
+
+def list_linked(store: Store, project_id: int) -> set[tuple[int, int]]:
+    """Return (item, related item) of the comments that `dedupe link` posted, also of those that were taken back."""
+    sql = """
+        SELECT j.request
+        FROM write_journal j
+        JOIN dedupe_runs r ON r.id = j.run_id
+        WHERE j.project_id = ? AND r.step = 'link' AND j.step = 'comment' AND j.status = 'done'
+    """
+    requests = [json.loads(text) for (text,) in store.rows(sql, project_id)]
+    return {(one["item"], target) for one in requests for target in one["targets"]}
+
+
+def find_unfinished_run(store: Store, project_id: int, step: str) -> int | None:
+    """Return the newest run of a step that was stopped, killed or has a write without an answer; None without one."""
+    sql = "SELECT max(id) FROM dedupe_runs WHERE project_id = ? AND step = ? AND status <> 'done'"
+    found: int | None = store.value(sql, project_id, step)
+    return found
 
 
 def find_run_of(store: Store, run_id: int, step: str) -> int | None:

@@ -10,7 +10,7 @@ from forgelore.errors import InvalidValue, LoreError
 from forgelore.surfaces.present.changes import say_overlap
 from forgelore.surfaces.present.data import COLUMNS, WAITING_COLUMNS, write_rows
 from forgelore.surfaces.present.find import why
-from forgelore.surfaces.present.report import describe_wait
+from forgelore.surfaces.present.report import describe_triage, describe_wait
 from forgelore.surfaces.present.text import describe_holder
 from forgelore.surfaces.web.app import Address, Answer, Data, Download, Page, Redirect, WebRequest
 from forgelore.surfaces.web.charts import draw_bar, draw_links, draw_time
@@ -298,6 +298,7 @@ def show_report(history: "History", request: WebRequest) -> Answer:
     report = history.people.month(request.query.get("month") or None, project=chosen)
     most = max((max(one.opened, one.closed) for one in report.weeks), default=0)
     values = {"report": report, "most": max(1, most), "wait": describe_wait, "chosen": chosen, "bar": draw_bar}
+    values["triage"] = describe_triage(report.triage) if report.triage else ""
     return Page("report.html", {"title": f"{report.month}", **values})
 
 
