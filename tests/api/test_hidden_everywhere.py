@@ -162,6 +162,7 @@ METHODS = {
                 *(lambda h, r=r: count_mentions(h.similar(r)) for r in ("#11", "#3"))],
     "list_items": [lambda h, q=q, k=k: h.list_items(k, q) for q in FILTERS for k in ("issues", "changes", "discussions")],
     "items": [lambda h, q=q: h.items(q, limit=100) for q in FILTERS],
+    "facets": [lambda h, q=q: h.facets(q) for q in FILTERS],
     "count": [lambda h, q=q, k=k: h.count(k, q) for q in FILTERS for k in ("issues", "items", "threads", "notes")],
     "get": [lambda h: h.get("#1"), lambda h: h.get(2)],
     "show": [lambda h, r=r: h.show(r, with_document=True) for r in ("#1", "#2", "#3", "#4", "!61", "acme/web#2")],
@@ -170,6 +171,7 @@ METHODS = {
     "find_page": [lambda h: h.find_page("#1"), lambda h: h.find_page("#2")],
     "triage.run": [lambda h, r=r: h.triage.run(r, Inputs()) for r in ("#1", "#2", "#3", "!61")],
     "paths.history": [lambda h, p=p: h.paths.history(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
+    "paths.decisions_in": [lambda h, r=r: h.paths.decisions_in(r) for r in ("#1", "#2", "!60", "!61", "#4")],
     "paths.extract_decisions": [lambda h: h.paths.extract_decisions("src/cache.py"),
                           lambda h: h.paths.extract_decisions("src/", include_internal=True)],
     "people.who": [lambda h, p=p: h.people.who(p) for p in ("ana", "tom", "mallory", "mallori", "oscar", "eve-internal", "zed-hidden")],
@@ -179,7 +181,8 @@ METHODS = {
     "tree": [lambda h: h.tree(), lambda h: h.tree("src")],
     "people.me": [lambda h: h.people.me("ana"), lambda h: h.people.me("zed-hidden"), lambda h: h.people.me("tom")],
     "people.waiting": [lambda h: h.people.waiting(limit=100)]
-    + [lambda h, n=n: h.people.waiting(only=n, limit=100) for n in ("answer", "newcomers", "reviews", "untriaged")],
+    + [lambda h, n=n: h.people.waiting(only=n, limit=100) for n in ("answer", "newcomers", "reviews", "untriaged")]
+    + [lambda h, q=q: h.people.waiting(q, only="answer", limit=100) for q in FILTERS],
     "people.month": [lambda h, m=m: h.people.month(m) for m in (None, "2026-03", "2026-04")],
     "triage.replay": [lambda h: h.triage.replay("2026-01-01", until="2026-06-01"), lambda h: h.triage.replay("2026-01-01", until="2026-06-01", kind="change")],
     "ask": [
@@ -216,6 +219,9 @@ METHODS = {
                      lambda h: h.dedupe.queue(second_opinion=True, reviewer="jo")],
     "dedupe.answer": [lambda h, p=p: h.dedupe.answer(*p, "not", reviewer="jo") for p in (("#3", "#1"), ("#2", "#1"), (1, 2), ("!62", "!63"))],
     "dedupe.take_back": [lambda h, r=r: h.dedupe.take_back(reviewer=r) for r in ("rae", "rae", "kit")],
+    "dedupe.clusters": [lambda h: h.dedupe.clusters()],
+    "dedupe.magnets": [lambda h: h.dedupe.magnets()],
+    "dedupe.list_announced": [lambda h: h.dedupe.list_announced()],
     "dedupe.list_answers": [lambda h: h.dedupe.list_answers(), lambda h: h.dedupe.list_answers(kind="change")],
     "changes.overlap": [lambda h, r=r: h.changes.overlap(r) for r in (None, "!60", "!61", "!62", "!63", "#2", 62)]
                        + [lambda h, p=p: h.changes.overlap(paths=[p]) for p in ("src/cache.py", f"src/{WORD}.py")]

@@ -95,11 +95,12 @@ def test_a_number_leads_to_its_item(browser, site):
     browser.press("/")
     browser.type("#41")
     browser.press("Enter")
-    browser.wait("location.pathname === '/item/%2341'")
+    browser.wait("location.pathname === '/item/%2341' && document.readyState === 'complete'")
 
 
 def test_a_list_is_narrowed_and_widened_by_keyboard(browser, site):
     browser.open(f"{site.url}/list?q=is:open")
+    browser.wait("location.pathname === '/list' && document.readyState === 'complete'")
     before = browser.evaluate("document.querySelectorAll('.row').length")
     tab_to(browser, '.facets a[href*="label=bug"]')
     browser.press("Enter")

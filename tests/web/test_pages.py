@@ -15,7 +15,9 @@ import pytest
 from sites import Site, serving
 
 from ask.conftest import QUOTE, READ, answer, cite
-from forgelore.api import FilterWords
+from forgelore.api import FilterWords, open_history
+from forgelore.store.triage import StoredReport, save_outcome, save_report
+from forgelore.viewer import EVERYTHING
 from meta.test_journeys import environ
 from servers.chat import ChatServer
 
@@ -125,6 +127,23 @@ def test_a_search_explains_each_result(site):
     assert re.search(r"number \d+ by meaning \(cosine 0\.\d\d\)", page)
 
 
+def test_a_report_shows_what_came_of_what_the_bot_said(example, tmp_path):
+    shutil.copy(example, tmp_path / "lore.db")
+    outcomes = ("success", "assist", "noise", "missed", None)
+    with open_history(tmp_path / "lore.db", environ=environ(tmp_path), viewer=EVERYTHING) as history:
+        month = f"{history.show('#41').created_at:%Y-%m}"
+        filed = history.items(f"created:{month}", limit=5)
+        store = history.app.store(create=True)
+        with store.transaction():
+            for item, outcome in zip(filed, outcomes, strict=True):
+                report = StoredReport(1, "", "similar", comment_url="https://x.test/", version="1.2")
+                save_report(store, item.project_id, item.id, report)
+                save_outcome(store, item.id, outcome, now_ms=2)
+    with serving(tmp_path / "lore.db", tmp_path, FORGELORE_EMBEDDER="none") as url:
+        page = Site(url).text(f"/report?month={month}")
+    assert 'aria-label="What came of it: 2 right, 1 noise, 1 missed, 1 open"' in page
+
+
 def test_an_item_shows_its_links_its_life_and_its_people(site):
     page = site.text("/item/%2341")
     picture = re.search(r'<svg class="picture links".*?</svg>', page, re.DOTALL)[0]
@@ -162,7 +181,7 @@ def test_lines_of_a_text_are_numbered_and_marked(site):
 
 def test_passages_of_a_question_open_their_lines(site):
     part = site.text("/ask/answer?q=why+do+deleted+files+come+back")
-    addresses = re.findall(r'href="(/text/[^"]+)">lines', part)
+    addresses = re.findall(r'href="(/text/[^"]+)">lines?', part)
     assert addresses
     assert all('class="cited"' in site.text(html.unescape(one)) for one in addresses)
 

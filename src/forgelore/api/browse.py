@@ -14,7 +14,7 @@ from forgelore.text.values import check_text
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.store.item_lists import Facets
+    from forgelore.store.known_values import Facets
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText
 
@@ -55,7 +55,7 @@ def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists
 
 def count_facets(app: App, query: str, words: FilterWords) -> "Facets":
     """Return how many of the items that match have which type, state, label and author."""
-    from forgelore.store.item_lists import count_listed_facets
+    from forgelore.store.known_values import count_listed_facets
 
     return count_listed_facets(app.store(), read_filters(app, (), query, words)[0])
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
-    from forgelore.store.item_lists import Facets
+    from forgelore.store.known_values import Facets
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText, ScrollDirection
 

@@ -30,6 +30,7 @@ from forgelore.text.values import check_whole
 from forgelore.words import FilterWords, Moment
 
 MAX = 1_000
+_MAX_WAITING = 100_000
 
 
 class People:
@@ -100,7 +101,7 @@ class People:
         somebody else had the last word, newcomers without an answer, changes without a review, issues that nobody has
         sorted in; or only one of these lists. `query`: qualifiers, as for a list of items.
         """
-        check_whole("limit", limit, MAX)
+        check_whole("limit", limit, _MAX_WAITING)
         if only is not None and only not in LISTS:
             raise InvalidValue(f"unknown work list: {str(only)[:60]!r}", hint=f"one of: {', '.join(LISTS)}")
         store, found = self._app.store(), self._app.require_project(filters.get("project"))

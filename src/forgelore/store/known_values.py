@@ -1,8 +1,11 @@
-"""Values that filters name: whether anybody has them, and all there are, for a suggestion."""
+"""Values that filters name: whether anybody has them, all there are, for a suggestion, and how many items have each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from forgelore.store.database import Store
-from forgelore.store.filters import DOCUMENTS, path_condition, said, visible
-from forgelore.store.sqlite.connection import elements, glob_condition
+from forgelore.store.filters import DOCUMENTS, ITEMS, Filters, build_where, path_condition, said, visible
+from forgelore.store.sqlite.connection import elements, glob_condition, one_of, pack_list
 from forgelore.text.globs import loose_glob
 
 # What is asked for -> where its values are. {public} and {said} are conditions on an item or document, and on a note.
@@ -117,3 +120,70 @@ def count_labels(store: Store, project_id: int | None) -> list[tuple[str, int]]:
         ORDER BY 2 DESC, 1
     """
     return [(name, count) for name, count in store.rows(sql, project_id)]
+
+
+Facets = Mapping[str, Mapping[str, int]]  # type, state, label, author -> value -> how many items have it
+NO_FACETS: Facets = MappingProxyType({})
+
+
+def count_facets(store: Store, item_ids: Iterable[int]) -> Facets:
+    """Return how many of these items have which type, state, label and author, the commonest first."""
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE i.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(item_ids)])
+
+
+def count_listed_facets(store: Store, filters: Filters) -> Facets:
+    """Return the same of the items that match."""
+    where, values = build_where(store, filters, ITEMS)
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE {where}
+    """
+    return _count_facets(store, sql, values)
+
+
+def count_found_facets(store: Store, document_ids: Iterable[int]) -> Facets:
+    """Return the same of the items that these documents are of."""
+    sql = f"""
+        SELECT d.item_id
+        FROM documents d
+        WHERE d.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(document_ids)])
+
+
+def _count_facets(store: Store, chosen: str, values: Sequence[object]) -> Facets:
+    sql = f"""
+        WITH chosen AS MATERIALIZED (
+          SELECT i.id, i.kind, i.state, i.author
+          FROM items i
+          WHERE i.deleted_at IS NULL AND i.id IN ({chosen})
+        )
+        SELECT 'type', kind, count(*)
+        FROM chosen
+        GROUP BY kind
+        UNION ALL
+        SELECT 'state', state, count(*)
+        FROM chosen
+        WHERE state NOTNULL
+        GROUP BY state
+        UNION ALL
+        SELECT 'label', l.name, count(*)
+        FROM chosen c
+        JOIN item_labels l ON l.item_id = c.id
+        GROUP BY l.name
+        UNION ALL
+        SELECT 'author', author, count(*)
+        FROM chosen
+        WHERE author NOTNULL
+        GROUP BY author
+    """
+    found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "label": {}, "author": {}}
+    for name, value, count in sorted(store.rows(sql, *values), key=lambda row: (-row[2], row[1])):
+        found[name][value] = count
+    return found

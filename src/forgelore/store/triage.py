@@ -7,6 +7,7 @@ from forgelore.model import ItemKey, Kind
 from forgelore.records import OutcomeTally
 from forgelore.store.database import Store
 from forgelore.store.documents import remove_documents
+from forgelore.store.filters import visible
 from forgelore.store.items import load_ids
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import compact_words, forget_common_words, overwrite_words, refresh_common_words
@@ -156,14 +157,18 @@ def tally_outcomes(store: Store, project_id: int) -> tuple[OutcomeTally, ...]:
 
 
 def tally_filed(store: Store, project_id: int, since_ms: int, until_ms: int) -> OutcomeTally | None:
-    """Return the outcomes of what was filed in a period, of all versions; None where the bot looked at none of it, as
-    in a database that is not the bot's own.
+    """Return the outcomes of what was filed in a period and the viewer may see, of all versions; None where the bot
+    looked at none of it, as in a database that is not the bot's own.
     """
     sql = f"""
         SELECT '', {_TALLY}
         FROM triage_reports
         WHERE project_id = ? AND looked_at > 0
-          AND item_id IN (SELECT id FROM items WHERE project_id = ? AND created_at >= ? AND created_at < ?)
+          AND item_id IN (
+            SELECT i.id
+            FROM items i
+            WHERE i.project_id = ? AND i.created_at >= ? AND i.created_at < ? AND {visible(store, "i")}
+          )
     """
     found = OutcomeTally._make(store.rows(sql, project_id, project_id, since_ms, until_ms)[0])
     return found if found.looked else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = 20
 _NOTES = 150  # of an item at once
-_LISTED, _EXPORTED = 50, 10_000
+_LISTED, _EXPORTED = 50, 100_000
 _SHOWN_FACETS = 7
 _AROUND = 12  # lines before and after those that are cited
 _KEY = re.compile(r"(item|file|commit):\d{1,18}")
@@ -167,9 +167,9 @@ def show_waiting(history: "History", asked: WebRequest) -> Answer:
         raise InvalidValue(f"there is no list {name[:40]!r}", hint=f"one of: {', '.join(WAITING)}")
     projects = history.projects.list()
     listing = Listing(f"/waiting/{name}", f"forgelore waiting {name}", asked, asked.query.get("q", "").strip())
-    most = _EXPORTED if asked.query.get("as") else min(1_000, asked.number("limit", 200))
+    most = _EXPORTED if asked.query.get("as") else max(1, min(1_000, asked.number("limit", 200)))
     filters = {**listing.filters, "project": asked.project or projects[0]}
-    work = history.people.waiting(listing.query, only=name, limit=min(most, 1_000), **filters)  # type: ignore[arg-type]
+    work = history.people.waiting(listing.query, only=name, limit=most, **filters)  # type: ignore[arg-type]
     found = work.lists[0]
     values = {"title": WAITING[name][0], "words": WAITING[name], "work": work, "found": found, "listing": listing}
     return _export(asked, name, found.items, WAITING_COLUMNS) or Page("waiting.html", values)
