@@ -65,15 +65,15 @@ def _reason(error: Exception) -> str:
 
 
 def _lines(path: str, on_bad: OnBad) -> Iterator[tuple[int, bytes]]:
-    number, is_whole = 0, True
+    number, ends_here = 0, True
     try:
         with _open(path) as file:
             while line := file.readline(MAX_LINE):
-                was_whole, is_whole = is_whole, len(line) < MAX_LINE or line.endswith(b"\n")
-                number += was_whole
-                if not is_whole and was_whole:
+                begins_here, ends_here = ends_here, len(line) < MAX_LINE or line.endswith(b"\n")
+                number += begins_here
+                if not ends_here and begins_here:
                     on_bad(path, number, f"longer than {MAX_LINE // 1_000_000} MB")
-                elif is_whole and was_whole:
+                elif ends_here and begins_here:
                     yield number, line
     except EOFError:
         on_bad(path, number + 1, "the file ends unexpectedly; get a complete copy")

@@ -156,6 +156,9 @@ def print_synced(context: Context, synced: "SyncedProject") -> None:
         context.print(f"  {number(result.replayed)} items corrected that an earlier version had misread")
     if indexed := describe_index(synced.index):
         context.print(f"  {indexed}")
+    if plan := result.plan:
+        size = f"; {plan.megabytes_taken:,} MB, {plan.megabytes:,} planned" if synced.index.vectors else ""
+        context.print(f"  {number(plan.requests_taken)} requests, {number(plan.requests)} planned{size}")
     if result.pending_jobs:
         context.print(f"  {number(result.pending_jobs)} parts wait for the next attempt (forgelore sync-status)")
 
@@ -244,10 +247,9 @@ def _print_run(context: Context, run: "SyncRun", now: int) -> None:
         run.status, style.yellow("!")
     )
     error = f"  {clean(run.error)}" if run.error else ""
-    context.print(
-        f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {number(run.rows_written)} rows,"
-        f" {number(run.requests)} requests{error}"
-    )
+    # Of one that goes on, the line above says more; one that was killed counted nothing.
+    counts = f"{number(run.rows_written)} rows, {number(run.requests)} requests" if run.finished_at else "not finished"
+    context.print(f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {counts}{error}")
     for line in run.unread:
         context.print(f"    not read: {clean(line)}")
 
