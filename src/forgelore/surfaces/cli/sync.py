@@ -246,10 +246,10 @@ def _print_run(context: Context, run: "SyncRun", now: int) -> None:
     mark = {"succeeded": style.green("✓"), "failed": style.red("✗"), "running": style.yellow("…")}.get(
         run.status, style.yellow("!")
     )
-    error = f"  {clean(run.error)}" if run.error else ""
     # Of one that goes on, the line above says more; one that was killed counted nothing.
-    counts = f"{number(run.rows_written)} rows, {number(run.requests)} requests" if run.finished_at else "not finished"
-    context.print(f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {counts}{error}")
+    parts = [f"{number(run.rows_written)} rows, {number(run.requests)} requests"] if run.finished_at else []
+    parts += [clean(run.error)] if run.error else []
+    context.print(f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {'  '.join(parts) or 'not finished yet'}")
     for line in run.unread:
         context.print(f"    not read: {clean(line)}")
 
