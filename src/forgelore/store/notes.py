@@ -19,8 +19,8 @@ from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.sqlite.connection import one_of, pack_list
+from forgelore.text.items import is_report
 from forgelore.text.links import links_in_event, links_in_text, people_in_note
-from forgelore.text.markdown import is_report
 from forgelore.words import NoteScope
 
 NOTE_FIELDS = (
