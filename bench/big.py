@@ -3,6 +3,7 @@
 `python bench/run.py big 10000` makes a project of so many items with twelve notes each; 100,000 take a night.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -17,14 +18,42 @@ from lib.common import FORGELORE, forge, forgelore, report, table, verdict
 ITEMS = 10_000
 NOTES = 12
 PER_HOUR = {"github": (5_000, 5_000), "gitlab": (120_000, None)}  # requests, points of GraphQL
+SPLIT_ITEMS = 1_200
 HEAD = [
     "forge", "items", "notes", "requests", "points of GraphQL", "hours at the quota", "peak MB", "items / CPU s",
     "database MB", "bytes / item",
 ]  # fmt: skip
-NOTE = """One first sync with its index and both sets of vectors, from a local forge in another process. Hours: requests
-and points (as `sync --plan` says them) over what an hour allows to one token: 5,000 of each on GitHub, 2,000 requests a
-minute on GitLab.com. A kill is `kill -9` of another first sync after a fifth, two fifths … of its time; the next sync
-goes on, and its rows are counted beside the forge's."""
+NOTE = f"""One first sync with its index and both sets of vectors, from a local forge in another process; of
+{SPLIT_ITEMS:,} items once more without some parts, to see what each takes. Hours: requests and points (as `sync --plan`
+says them) over what an hour allows to one token: 5,000 of each on GitHub, 2,000 requests a minute on GitLab.com. A kill
+is `kill -9` of another first sync after a fifth, two fifths … of its time; the next sync goes on, and its rows are
+counted beside the forge's."""
+
+
+PARTS = (
+    ("reading and saving", "--no-docs", ""), ("documents, full text", "--no-embed", ""), ("first vectors", "", "none"),
+    ("second vectors", "", "minilm"),
+)  # fmt: skip
+
+
+def split_cost() -> str:
+    """The CPU time of a first sync, part by part: that of a sync with the part less that of one without."""
+    sizes = {"issues": SPLIT_ITEMS * 3 // 5, "changes": SPLIT_ITEMS * 2 // 5, "comments_per_item": NOTES}
+    with tempfile.TemporaryDirectory() as text, forge("github", **sizes) as there:
+        folder, spent = pathlib.Path(text), [0.0]
+        for at, (_, option, second) in enumerate(PARTS):
+            environ = there.environ(folder) | {"FORGELORE_SECOND_EMBEDDER": second or "none"}
+            order = ["sync", there.project, "--db", str(folder / f"{at}.db"), *([option] if option else [])]
+            spent.append(forgelore(*order, environ=environ).cpu_s)
+        each = [max(0.0, now - before) for before, now in itertools.pairwise(spent)]
+    items = there.about["items"]
+    rows = [
+        [name, cost, f"{cost / spent[-1]:.0%}", items / cost]
+        for (name, *_), cost in zip(PARTS, each, strict=True)
+        if cost
+    ]
+    head = ["of a first sync from GitHub", "CPU s", "share", "items / CPU s, were it all"]
+    return table(head, [*rows, ["all of it", spent[-1], "100%", items / spent[-1]]])
 
 
 def main(arguments: list[str]) -> None:
@@ -42,8 +71,11 @@ def main(arguments: list[str]) -> None:
         f"Items per CPU second: {speed:,.0f} (target 500: {verdict(speed, 500, at_most=False)});"
         f" memory: {memory:,.0f} MB (target 300: {verdict(memory, 300, at_most=True)})."
     )
+    split = split_cost()
     after = table(["forge", "kills", "requests after them", "items", "notes", "equal to the forge"], kills)
-    report("big", f"A first sync of {items:,} items", [table(HEAD, rows), reached, after, NOTE], " ".join(arguments))
+    report(
+        "big", f"A first sync of {items:,} items", [table(HEAD, rows), reached, split, after, NOTE], " ".join(arguments)
+    )
 
 
 def whole_sync(kind: str, there, folder: pathlib.Path) -> tuple[list, float]:

@@ -76,6 +76,16 @@ def test_a_quiet_sync_reads_no_diff_again_and_a_push_has_its_diff_read(lab):
     assert overlaps(lab, first) == {}
 
 
+def test_a_change_whose_renamed_files_are_listed_needs_no_diff(github):
+    """GraphQL does not tell the old path, REST does, and brings the lines with it."""
+    number = change(github, [*THIRTY, ("renamed", "src/old.py", "src/new.py")])
+    plain = change(github, ASKED, author="cy")
+    github.sync()
+    assert [path.rpartition("/")[2] for path in asked_for_diffs(github)] == [str(plain)]
+    removed, added, is_current = known(github)[number]
+    assert (removed >= 1, added >= 1, is_current) == (True, True, 1)
+
+
 def test_lines_are_kept_for_a_year_after_a_change_is_closed(lab):
     first, second = change(lab, THIRTY), change(lab, ASKED, author="cy")
     lab.sync()

@@ -95,6 +95,17 @@ def test_graphql_that_answers_502_for_good_leaves_what_rest_reads(github):
     assert equals_a_fresh_store(github)
 
 
+def test_lists_do_not_wait_for_totals_that_do_not_come(github):
+    """A GraphQL that is down was asked for a minute before the first list, one that is used up for an hour."""
+    github.populate(issues=20, changes=5)
+    github.server.fail(path="graphql", delay=8, times=1)
+    github.sync()
+    asked = github.server.paths()
+    first = [next(at for at, path in enumerate(asked) if word in path) for word in ("/issues?", "graphql")]
+    assert first == sorted(first), "requests are noted when they are answered"
+    github.assert_same()
+
+
 def test_an_endpoint_that_was_down_is_tried_once_by_the_next_run(github):
     github.populate(discussions=2)
     github.server.fail(path="graphql", **HTML)

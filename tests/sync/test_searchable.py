@@ -106,6 +106,9 @@ def test_a_sync_that_is_killed_leaves_what_arrived_searchable(github, stage):
         process.send_signal(signal.SIGKILL)
     with history_of(github) as history:
         assert history.index.count_waiting() <= may_wait
+        (status,) = history.sync.status()
+        assert (status.locked_by, status.runs[0].status) == (None, "interrupted"), "its lock is nobody's"
+        assert "the next sync goes on" in status.runs[0].error
         assert github.rows(WITHOUT_DOCUMENT) == []
         assert github.value("SELECT count(*) FROM items") >= 100
 
@@ -155,6 +158,32 @@ def test_another_process_sees_how_far_a_sync_is_and_what_it_waits_for(github):
     assert lines[0].startswith(f"{holder.stage} {holder.done}")
     assert "0 of 5,000 left for REST" in lines[1]
     assert lines[2].startswith("waiting until ")
+
+
+def test_another_process_sees_a_wait_before_the_first_answer(github):
+    """The quota was used up before the sync began: of a project that is known, it is seen until when it waits."""
+    github.populate(issues=5, changes=0, discussions=0)
+    github.sync()
+    github.server.set_limit(5000, remaining=0)
+    app, seen = github.new_app(db=github.app.config.db), []
+    sleep = github.time.sleep
+
+    def look_and_sleep(seconds):
+        if seconds > 60 and not seen:
+            with history_of(github) as history:
+                wait_until(lambda: history.sync.status()[0].locked_by)
+                wait_until(lambda: history.sync.status()[0].locked_by.waiting_until)
+                seen.append(history.sync.status()[0].locked_by)
+        sleep(seconds)
+
+    app.sleep = look_and_sleep
+    from forgelore.api.fetch import sync as sync_by_facade
+
+    done = sync_by_facade(
+        app, github.name_text, wait=True, full=False, force=False, kinds=(), index="documents", watcher=None
+    )  # fmt: skip
+    assert [holder.waiting_for for holder in seen] == ["the quota for REST is used up"]
+    assert done.result.status == "complete"
 
 
 def test_a_task_hears_of_the_index_once(github):

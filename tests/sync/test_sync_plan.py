@@ -1,5 +1,7 @@
 """`sync --plan`: what a first sync would take, from a page of each list, within a quarter of what it then takes."""
 
+import re
+
 import pytest
 
 from forgelore.sync.status import estimate_sync
@@ -25,6 +27,25 @@ def test_a_plan_is_right_within_a_quarter(lab, sizes):
     notes = lab.value("SELECT count(*) FROM notes")
     assert plan.notes <= notes * 1.3 + 20
     assert plan.megabytes > 0
+
+
+def test_a_first_sync_of_many_items_says_how_good_its_plan_was(lab):
+    lab.populate(issues=400, changes=110, discussions=0, comments_per_item=1)
+    plan = estimate(lab)
+    result = lab.sync()
+    assert abs(result.plan.requests - plan.requests) <= 2
+    taken = result.plan.requests_taken
+    assert result.requests - 12 <= taken < result.requests, "the plan itself is not counted"
+    assert taken * 0.75 - 5 <= result.plan.requests <= taken * 1.25 + 5
+    assert result.plan.megabytes == pytest.approx(plan.megabytes, abs=0.8)
+    assert result.plan.megabytes_taken > 1
+    assert lab.sync().plan is None
+
+
+def test_the_command_says_it(github):
+    github.populate(issues=400, changes=110, discussions=0, comments_per_item=1)
+    done = github.command("sync", "acme/web")
+    assert re.search(r"\d+ requests, \d+ planned", done.stdout), done.stdout
 
 
 def test_a_plan_for_github_counts_the_points_of_graphql(github):

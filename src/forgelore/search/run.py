@@ -469,7 +469,7 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
     if not waiting:
         return []
     items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
-    return [f"{items} to be indexed and cannot be found yet; run: forgelore generate-docs"]
+    return [f"{items} to be indexed, and what is new there cannot be found yet; run: forgelore generate-docs"]
 
 
 def warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:

@@ -57,14 +57,17 @@ def reset_cursors(store: Store, project_id: int, resources: list[str] | None = N
         store.run("DELETE FROM sync_cursors WHERE project_id = ? AND resource = ?", project_id, resource)
 
 
+KILLED = "the process ended without finishing; the next sync goes on"
+
+
 def start_run(store: Store, project_id: int, command: str, now_ms: int) -> int:
     """Open a row in `sync_runs`; runs that died without a word are marked as interrupted."""
     dead = """
         UPDATE sync_runs
-        SET status = 'interrupted', error = 'the process ended without finishing'
+        SET status = 'interrupted', error = ?
         WHERE project_id = ? AND status = 'running'
     """
-    store.run(dead, project_id)
+    store.run(dead, KILLED, project_id)
     new = """
         INSERT INTO sync_runs (project_id, command, started_at, status)
         VALUES (?, ?, ?, 'running')
@@ -185,7 +188,11 @@ def _check_takeover(name: str, row: tuple[Any, ...], *, machine: str, now_ms: in
     if force and is_quiet:
         return
     quiet = f"silent for {max(0, now_ms - heartbeat_at) // 1000} s" if is_quiet else "still working"
-    hint = "take over with: forgelore sync --force" if is_quiet else "wait for it to finish"
+    hint = (
+        "take over with: forgelore sync --force"
+        if is_quiet
+        else "wait for it to finish; how far it is: forgelore sync-status"
+    )
     raise Locked(f"{name} is locked by process {pid} on {held_by} ({quiet})", hint=hint)
 
 
@@ -302,17 +309,17 @@ def was_interrupted(store: Store, project_id: int) -> bool:
 
 
 def find_lock_holder(store: Store, name: str) -> LockHolder | None:
-    """Return who holds a lock; None when nobody does."""
+    """Return who holds a lock; None when nobody does, or a process of this machine that is gone."""
     sql = f"""
-        SELECT machine, pid, heartbeat_at, requests, quotas, {", ".join(WorkProgress._fields)}
+        SELECT machine, pid, owner, heartbeat_at, requests, quotas, {", ".join(WorkProgress._fields)}
         FROM locks
         WHERE name = ?
     """
     row = store.row(sql, name)
-    if row is None:
+    if row is None or (row[0] == socket.gethostname() and not _is_alive(row[1], row[2])):
         return None
-    machine, pid, heartbeat_at, requests, quotas = row[:5]
-    work = WorkProgress._make(row[5:])
+    machine, pid, _, heartbeat_at, requests, quotas = row[:6]
+    work = WorkProgress._make(row[6:])
     seconds = (heartbeat_at - (work.stage_began_at or heartbeat_at)) / 1000
     rate = round(work.done / seconds, 1) if seconds > 0 else None
     left = (work.expected or 0) - work.done

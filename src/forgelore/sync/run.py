@@ -11,8 +11,9 @@ and loses none. Work that hangs on an item (its threads, its files) is queued in
 forgets none of it either.
 """
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,7 @@ from msgspec import Struct, field
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, Stopped, format_error
 from forgelore.model import Project, ProjectName
-from forgelore.ports.forge import Forge, Resource
+from forgelore.ports.forge import FetchCost, Forge, Resource
 from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
 from forgelore.store.change_lines import find_without_lines, forget_old_lines
@@ -28,6 +29,7 @@ from forgelore.store.database import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, count_waiting, load_reasons, queue_jobs
 from forgelore.store.projects import StoredProject, find_project, save_project
+from forgelore.store.sqlite.schema import measure_megabytes
 from forgelore.store.sync import (
     acquire_lock,
     finish_run,
@@ -40,10 +42,13 @@ from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_
 from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, beating, fetch_lines, noting_progress, work_off
 from forgelore.sync.pages import KnownStore, PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
+from forgelore.sync.status import count_megabytes, count_requests
 from forgelore.text.dates import machine_ms
 from forgelore.words import KINDS, JobKind
 
 REASONS = 3  # that are told one by one
+TOTALS_S = 3.0  # that the lists wait for the totals: a forge that does not count may be asked for a minute, or an hour
+PLANNED_FROM = 500  # items that are not there yet
 
 
 # Index what was saved of a project; True: for the last time, with everything that belongs to it. Returns how many
@@ -88,8 +93,19 @@ class UnreadPart(NamedTuple):
     retry_at: int | None = None
 
 
+class PlanCheck(NamedTuple):
+    """What a first sync was expected to take, as `sync --plan` says it, and what it took."""
+
+    requests: int
+    requests_taken: int
+    megabytes: float
+    megabytes_taken: float
+
+
 class SyncResult(Struct):
-    """What a sync did, for people and programs. `unread`: what could not be read this time; the next sync reads it."""
+    """What a sync did, for people and programs. `unread`: what could not be read this time; the next sync reads it.
+    `plan`: of a sync of many new items, null for others.
+    """
 
     project: str
     status: Literal["complete", "incomplete"] = "complete"
@@ -101,6 +117,7 @@ class SyncResult(Struct):
     replayed: int = 0
     pending_jobs: int = 0
     failing_jobs: int = 0
+    plan: PlanCheck | None = None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -116,12 +133,13 @@ def sync_project(
     wrong token leaves no empty file behind.
     """
     requests_before = forge.requests()
-    try:
-        project = forge.fetch_project(name)
-    except LoreError as refusal:
-        if isinstance(store, Store):
-            _record_refusal(store, name, options.command, refusal, now_ms())
-        raise
+    with _waiting_in_sight(store, forge, name, options, watcher, now_ms):
+        try:
+            project = forge.fetch_project(name)
+        except LoreError as refusal:
+            if isinstance(store, Store):
+                _record_refusal(store, name, options.command, refusal, now_ms())
+            raise
     store = store if isinstance(store, Store) else store()
     stored = _save_project(store, project, now_ms())
     lock = acquire_lock(store, f"project {stored.id}", now_ms(), shown=str(stored.name), force=options.force)
@@ -150,6 +168,31 @@ def sync_project(
         pool.close()
         sync.finish(run_id, forge.requests() - requests_before, error)
     return sync.result
+
+
+@contextlib.contextmanager
+def _waiting_in_sight(
+    store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: SyncOptions, watcher: Watcher | None,
+    now_ms: Callable[[], int],
+) -> Iterator[None]:  # fmt: skip
+    """Hold the lock of a known project while the forge is asked for it: with a quota that is used up this may take an
+    hour, and others see until when.
+    """
+    known = find_project(store, name) if isinstance(store, Store) else None
+    if not isinstance(store, Store) or known is None:
+        yield
+        return
+    lock = acquire_lock(store, f"project {known.id}", now_ms(), shown=str(known.name), force=options.force)
+    before = forge.requests()
+    lock.meter = lambda: (forge.requests() - before, forge.quotas())
+    try:
+        with beating(lock, now_ms):
+            noting = noting_progress(lock, watcher, now_ms)
+            forge.begin_run(load_down_endpoints(store, forge.host, now_ms()), noting.waiting)
+            yield
+    finally:
+        with store.transaction():
+            lock.release()
 
 
 def _policy(options: SyncOptions, known: KnownStore) -> ReadPolicy:
@@ -197,6 +240,9 @@ class _Sync:
             confirm=lambda: context.lock.confirm(context.now()), saved=self.index,
         )  # fmt: skip
         self.pages.result.warnings = self.result.warnings  # told also when the run fails
+        self._planned: FetchCost | None = None
+        self._planned_items = self._planned_requests = self._spent_on_plan = 0
+        self._began_mb = measure_megabytes(self.store)
 
     def run(self) -> None:
         self._replay()
@@ -208,6 +254,7 @@ class _Sync:
                 compare_anew(self.context, {kind for resource in resources for kind in resource.lists})
         recheck_old(self.context, self.forge, resources)
         totals = self._totals_for_people(resources)
+        self._plan(resources, totals)
         for stage in sorted({resource.stage for resource in resources}):
             self._read([r for r in resources if r.stage == stage and not self._holds_back(r)], totals)
             self._check_something_was_read(resources)
@@ -248,11 +295,43 @@ class _Sync:
 
     def _totals_for_people(self, resources: list[Resource]) -> Totals:
         """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""
-        is_known = are_complete(self.store, self.project_id, [resource for resource in resources if resource.lists])
+        if are_complete(self.store, self.project_id, [resource for resource in resources if resource.lists]):
+            return {}
+        found: list[Totals] = []
+
+        def ask() -> None:
+            # Without an answer only the time left is lost; the lists will say what they think of the token. The run may
+            # end before, and then its client is closed.
+            with contextlib.suppress(Exception):
+                found.append(self.forge.counts(self.project))
+
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(TOTALS_S)
+        return found[0] if found else {}
+
+    def _plan(self, resources: list[Resource], totals: Totals) -> None:
+        """Estimate what a sync of many new items takes, to say afterwards how true it was: a dozen requests."""
+        missing = {kind: max(0, (total or 0) - self.known.live_count(kind)) for kind, total in totals.items()}
+        items = sum(missing.values())
+        if items < PLANNED_FROM or self.options != SyncOptions(force=self.options.force, workers=self.options.workers):
+            return
+        before = self.forge.requests()
         try:
-            return {} if is_known else self.forge.counts(self.project)
+            self._planned = self.forge.estimate(self.project, missing)
         except (ForgeError, AuthError, NotFound, RateLimited):
-            return {}  # only the time left is lost; the lists will say what they think of the token
+            return  # nobody asked for it
+        self._planned_items = items
+        self._planned_requests = count_requests(self._planned, resources)
+        self._spent_on_plan = self.forge.requests() - before
+
+    def _check_plan(self, requests: int) -> PlanCheck | None:
+        if self._planned is None or self.result.unread:
+            return None
+        megabytes = count_megabytes(self._planned, self._planned_items)
+        grown = measure_megabytes(self.store) - self._began_mb
+        requests -= self._spent_on_plan
+        return PlanCheck(self._planned_requests, requests, round(megabytes, 1), round(grown, 1))
 
     def _read(self, resources: list[Resource], totals: Totals) -> None:
         expected = {}
@@ -408,6 +487,7 @@ class _Sync:
         result.pending_jobs = sum(total for total, _ in waiting.values())
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
+            result.plan = self._check_plan(requests)
             result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
         result.status = "incomplete" if result.unread else "complete"
         status = (

@@ -1,21 +1,23 @@
 """`sync-status`: where each project stands, what waits, and how the last runs went.
 
 Also `sync --plan`: what a sync would cost. It asks for the project, its totals and a page of each list, a dozen
-requests at most; the rest is arithmetic.
+requests at most; the rest is arithmetic. A first sync of many items asks the same, and says what came of it.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from forgelore.model import Kind, ProjectName
-from forgelore.ports.forge import FetchCost, Forge
+from forgelore.ports.forge import FetchCost, Forge, Resource
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live_by_kind
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
 from forgelore.store.notes import count_notes
 from forgelore.store.projects import StoredProject, find_project, list_projects
 from forgelore.store.sync import (
+    KILLED,
     ListPosition,
     LockHolder,
     SyncRun,
@@ -68,6 +70,7 @@ def load_status(store: Store, project: StoredProject | None, runs: int = 3) -> l
 
 
 def _status(store: Store, project: StoredProject, runs: int) -> SyncStatus:
+    holder = _holder(store, project)
     jobs = {kind: JobCount(*counts) for kind, counts in count_jobs(store, project.id).items()}
     return SyncStatus(
         project=str(project.name),
@@ -80,8 +83,8 @@ def _status(store: Store, project: StoredProject, runs: int) -> SyncStatus:
             FailedJob(f"{kind} {key}", attempts, error, when)
             for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS)
         ],
-        locked_by=_holder(store, project),
-        runs=[_run(store, row) for row in load_runs(store, project.id, runs)],
+        locked_by=holder,
+        runs=[_run(store, row, is_locked=holder is not None) for row in load_runs(store, project.id, runs)],
     )
 
 
@@ -93,12 +96,24 @@ def _holder(store: Store, project: StoredProject) -> LockHolder | None:
     return holder._replace(done=0, expected=None, rate=None, left_s=None)
 
 
-def _run(store: Store, run: SyncRun) -> SyncRun:
+def _run(store: Store, run: SyncRun, *, is_locked: bool) -> SyncRun:
+    if run.status == "running" and not is_locked:
+        run = run._replace(status="interrupted", error=KILLED)
     return run if store.viewer.includes_internal else run._replace(warnings=[], requests=0, rows_written=0)
 
 
 # Growth of the database, with payloads, search documents and both sets of vectors: bench/results/plan.md.
-_EMPTY_BYTES, _BYTES_PER_ITEM, _BYTES_PER_NOTE, _BYTES_PER_CHAR = 700_000, 6_000, 1_000, 2.6
+_EMPTY_MB, _BYTES_PER_ITEM, _BYTES_PER_NOTE, _BYTES_PER_CHAR = 0.7, 6_000, 1_000, 2.6
+
+
+def count_requests(cost: FetchCost, resources: Sequence[Resource]) -> int:
+    """Return how many requests a sync takes: those that fetch, one for each list, and a few for totals."""
+    return len(resources) + 3 + cost.requests
+
+
+def count_megabytes(cost: FetchCost, items: int) -> float:
+    """Return by how much so many items make the file grow."""
+    return (items * _BYTES_PER_ITEM + cost.notes * _BYTES_PER_NOTE + cost.chars * _BYTES_PER_CHAR) / 1e6
 
 
 class SyncEstimate(NamedTuple):
@@ -136,8 +151,7 @@ def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: fl
     waiting = sum(total for kind, (total, _) in jobs.items() if kind not in INDEX_JOBS)
     items = sum(missing.values())
     cost = forge.estimate(project, missing) if items else FetchCost(0)
-    requests = len(resources) + 3 + waiting + cost.requests
-    size = items * _BYTES_PER_ITEM + cost.notes * _BYTES_PER_NOTE + cost.chars * _BYTES_PER_CHAR
+    requests = count_requests(cost, resources) + waiting
     return SyncEstimate(
         project=str(project.name),
         on_forge=totals,
@@ -147,7 +161,7 @@ def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: fl
         waiting_jobs=waiting,
         requests=requests,
         seconds=round(requests / rate, 1),
-        megabytes=round((size + (_EMPTY_BYTES if stored is None else 0)) / 1e6, 1),
+        megabytes=round(count_megabytes(cost, items) + (_EMPTY_MB if stored is None else 0), 1),
         points=cost.points,
         notes=cost.notes,
         is_counted=bool(totals),

@@ -6,7 +6,7 @@ with modules that give the same names; a test compares this list with what other
     connection       SqliteStore, APPLICATION_ID            a `Store` in one file
                      errors_in_our_words
                      check_quickly, vacuum, flush_log,      what is done to the file as a whole
-                     overwrite_deleted
+                     overwrite_deleted, measure_megabytes
                      pack_list, one_of, each_of, elements,  lists, JSON and globs inside a statement
                      json_field, json_list, joined_ids,
                      glob_condition

@@ -148,6 +148,12 @@ def not_migrated(path: str, version: int, newest: int) -> StoreError:
     )
 
 
+def measure_megabytes(store: Store) -> float:
+    """Return the size of the database, whether it lies in the file or still in its log."""
+    sql = "SELECT p.page_count * s.page_size FROM pragma_page_count AS p, pragma_page_size AS s"
+    return float(store.value(sql)) / 1e6
+
+
 def check_quickly(store: Store) -> tuple[str, int]:
     """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
     broken.

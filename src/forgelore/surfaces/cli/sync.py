@@ -156,6 +156,9 @@ def print_synced(context: Context, synced: "SyncedProject") -> None:
         context.print(f"  {number(result.replayed)} items corrected that an earlier version had misread")
     if indexed := describe_index(synced.index):
         context.print(f"  {indexed}")
+    if plan := result.plan:
+        size = f"; {plan.megabytes_taken:,} MB, {plan.megabytes:,} planned" if synced.index.vectors else ""
+        context.print(f"  {number(plan.requests_taken)} requests, {number(plan.requests)} planned{size}")
     if result.pending_jobs:
         context.print(f"  {number(result.pending_jobs)} parts wait for the next attempt (forgelore sync-status)")
 
@@ -243,11 +246,10 @@ def _print_run(context: Context, run: "SyncRun", now: int) -> None:
     mark = {"succeeded": style.green("✓"), "failed": style.red("✗"), "running": style.yellow("…")}.get(
         run.status, style.yellow("!")
     )
-    error = f"  {clean(run.error)}" if run.error else ""
-    context.print(
-        f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {number(run.rows_written)} rows,"
-        f" {number(run.requests)} requests{error}"
-    )
+    # Of one that goes on, the line above says more; one that was killed counted nothing.
+    parts = [f"{number(run.rows_written)} rows, {number(run.requests)} requests"] if run.finished_at else []
+    parts += [clean(run.error)] if run.error else []
+    context.print(f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {'  '.join(parts) or 'not finished yet'}")
     for line in run.unread:
         context.print(f"    not read: {clean(line)}")
 

@@ -210,7 +210,7 @@ def describe_holder(holder: "LockHolder") -> list[str]:
         quotas = [
             f"{number(one.left)} of {number(one.limit)} left for {one.name}" for one in holder.quotas if one.limit
         ]
-        lines.append("; ".join([f"{number(holder.requests)} requests", *quotas]))
+        lines.append("; ".join([f"{number(holder.requests)} request{'s' if holder.requests > 1 else ''}", *quotas]))
     if holder.waiting_until:
         lines.append(f"waiting until {clock_time(holder.waiting_until)} ({holder.waiting_for})")
     return lines
