@@ -92,7 +92,7 @@ class App:
         if not self._viewer.includes_internal:
             raise UsageError(
                 f"this history was opened without access to {what}",
-                hint="open it with viewer=EVERYTHING if whoever reads the answer may see confidential items",
+                hint="open it with viewer=EVERYTHING if the reader may see confidential items",
             )
 
     def now_ms(self) -> int:

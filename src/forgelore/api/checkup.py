@@ -69,7 +69,7 @@ class DoctorCheck(NamedTuple):
         return {"name": "check", "fault": ""}.get(name, name)
 
 
-def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
+def run_checks(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
     """Yield each check as soon as it is done: servers may take a while to answer. The
     watcher hears the name of each before it is asked.
     """

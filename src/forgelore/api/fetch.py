@@ -158,7 +158,7 @@ def import_archive(
     name = app.parse_project(check_filled("the project's name", project))
     reader, result = app.archive_reader(kind), ImportResult(str(name))
     if name.forge != reader.forge:
-        raise UsageError(f"a {kind} archive has no projects of {name.host}", hint="name the project that it holds")
+        raise UsageError(f"a {kind} archive has no projects of {name.host}", hint="name the project that it contains")
 
     def skip(path: str, line: int, reason: str) -> None:
         result.bad.append(BadLine(line, f"{path}: {reason}"))

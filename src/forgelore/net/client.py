@@ -222,7 +222,7 @@ class Client:
         self._count(tries, decision)
         self._wait(decision)
         raise WriteDelayed(
-            f"{self.host} did not take what was sent ({decision.reason})", hint="run the same command again"
+            f"{self.host} did not accept the request ({decision.reason})", hint="run the same command again"
         )
 
     def _first_try(self) -> "Tries":

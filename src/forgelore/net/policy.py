@@ -244,7 +244,7 @@ OPTIONAL_TEXT = RetryRule(attempts=2, is_text=True)  # nice to have: not worth h
 
 
 class Tries:
-    """How often one request failed, and how often it met a limit: a limit is no failure and uses up no attempt."""
+    """How often one request failed, and how often it met a limit: a limit does not count as a failed attempt."""
 
     def __init__(self, manner: RetryRule = USUAL) -> None:
         self.failures = self.limits = 0

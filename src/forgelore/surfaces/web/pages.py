@@ -48,7 +48,7 @@ def _find_queue(history: "History", project: str) -> object:
 def show_waiting(history: "History", asked: WebRequest) -> Answer:
     name = asked.path["name"]
     if name not in WAITING:
-        raise InvalidValue(f"there is no list {name[:40]!r}", hint=f"one of: {', '.join(WAITING)}")
+        raise InvalidValue(f"unknown list: {name[:40]!r}", hint=f"one of: {', '.join(WAITING)}")
     projects = history.projects.list()
     work = history.people.waiting(project=asked.project or projects[0], only=name, limit=200)  # type: ignore[arg-type]
     return Page("waiting.html", {"title": WAITING[name][0], "words": WAITING[name], "work": work, "name": name})
