@@ -166,6 +166,11 @@ def test_the_readme_is_short_and_shows_both_pictures():
     assert re.findall(r"^!\[.+\]\((\S+)\)$", text, re.MULTILINE) == [
         "docs/pictures/search.svg", "docs/pictures/comment.svg",
     ]  # fmt: skip
+    for page in ("README.md", "docs/web.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        shown = re.findall(r'(?:src|srcset)="([^"]+\.png)"', text)
+        assert any("dark" in path for path in shown)
+        assert all(0 < (ROOT / page).parent.joinpath(path).stat().st_size <= 150_000 for path in shown)
 
 
 def test_every_figure_of_the_evidence_names_its_result():
@@ -224,6 +229,9 @@ def test_a_page_that_tells_our_figures_tells_those_from_outside_too(page):
     assert figures == ["8.3 % [5, 13]", "30 % [25, 36]", "21 % [17, 27]", "37 % [31, 43]", "77 % [66, 86]"]
     assert all(figure in text for figure in figures)
     assert all(told in text for told in ("8 %", "18.5 %", "36 %" if "evidence" in page else "35.8 %"))
+    ours = (ROOT / "bench/results/comments.md").read_text(encoding="utf-8")
+    of_all = re.search(r"^\| all \| \d+ \| \d+ (\|.+)$", ours, re.MULTILINE)[1]
+    assert all(figure in text for figure in re.findall(r"[\d.]+ % \[\d+, \d+\]", of_all))
 
 
 def test_the_changelog_knows_this_version():

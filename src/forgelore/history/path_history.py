@@ -39,6 +39,7 @@ from forgelore.history.sources import (
     SourceCommit,
     SourceItem,
     find_path,
+    load_source_items,
     load_sources,
     suggest_path,
 )
@@ -154,6 +155,20 @@ def load_history(store: Store, project: StoredProject, request: PathRequest) -> 
         entries[max(0, begin - len(decisions)) : max(0, end - len(decisions))], len(decisions), len(entries),
         _warnings(sources, meant),
     )  # fmt: skip
+
+
+def load_item_decisions(
+    store: Store, project: StoredProject, item_id: int, maintainers: Sequence[str]
+) -> list[PathDecision]:
+    """Return what was decided in one conversation, the weightiest first, each with what replaced it."""
+    meant = MeantPath("", "glob", ("",))  # whatever the conversation is about
+    items = [
+        SourceItem(row, text, row.kind == "change", True, frozenset(one.key for one in text.sections), {})
+        for row, text in load_source_items(store, [item_id])
+    ]
+    found = find_decisions(store, project, meant, PathSources(items, [], is_cut=False), maintainers)
+    shown = build_decisions(found, load_superseding(store, project, found))
+    return sorted(shown, key=_turn_of_decision, reverse=True)
 
 
 def extract_history(

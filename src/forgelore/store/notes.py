@@ -309,6 +309,18 @@ def load_conversation(store: Store, project_id: int, key: ItemKey) -> KnownConve
     return KnownConversation(found[1], found[2], dict(sizes))
 
 
+def load_answer_times(store: Store, project_id: int, key: ItemKey) -> dict[str, tuple[int | None, bool]]:
+    """Return when each note of an item was last changed, by its key, and whether it is the answer."""
+    sql = """
+        SELECT n.key, n.updated_at, n.is_answer
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE i.project_id = ? AND i.kind = ? AND i.number = ?
+    """
+    rows = store.rows(sql, project_id, key.kind, key.number)
+    return {note_key: (updated_at, bool(is_answer)) for note_key, updated_at, is_answer in rows}
+
+
 def load_note_times(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[tuple[ItemKey, str], int]:
     """Return when each note of these items was last changed, by its item and key."""
     items = {item_id: key for key, item_id in load_ids(store, project_id, keys).items()}

@@ -22,6 +22,7 @@ it for a quick action. `{target}` stands for the other item, `{hours}` for the d
 import re
 import sys
 from bisect import bisect_right
+from collections.abc import Iterable
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from forgelore.errors import InvalidValue
@@ -226,6 +227,13 @@ _MARKER_BEGIN = "<!-- forgelore:closing:v1 "
 def closing_marker(store_id: str, run_id: int, item_id: int) -> str:
     """Return the first line of a comment of one run of one store on one item."""
     return f"{_MARKER_BEGIN}store={store_id} run={run_id} item={item_id} -->"
+
+
+def related_marker(store_id: str, run_id: int, item_id: int, targets: Iterable[int]) -> str:
+    """Return the first line of a comment that names related items."""
+    return (
+        f"<!-- forgelore:related:v1 store={store_id} run={run_id} item={item_id} to={','.join(map(str, targets))} -->"
+    )
 
 
 def is_standing_promise(body: str, store_id: str) -> bool:
