@@ -183,9 +183,11 @@ def _model(app: App, name: str, what: str) -> DoctorCheck:
 
 
 def _forges(app: App, on_ask: Callable[[str], None]) -> Iterator[DoctorCheck]:
+    from forgelore.api.fetch import names_to_sync
+
     try:
         names = [name for text in app.config.projects if not text.endswith("*") for name in [app.parse_project(text)]]
-        names = names or _within(lambda: list(app.names_to_sync([])), "the forge")
+        names = names or _within(lambda: list(names_to_sync(app, [])), "the forge")
     except LoreError as error:
         yield DoctorCheck("projects", "warning", error.message, error.hint)
         return

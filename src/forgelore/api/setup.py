@@ -114,9 +114,10 @@ class Setup:
         where there is none.
         """
         app = self._app
+        from forgelore.api.fetch import names_to_sync
         from forgelore.config import find_token, token_advice
 
-        name = next(iter(app.names_to_sync([project] if project else [])))
+        name = next(iter(names_to_sync(app, [project] if project else [])))
         _, source = find_token(app.config, app.environ, name.forge, name.host)
         advice = token_advice(app.config, app.environ, name.forge, name.host, source)
         identity = app.forge(name).fetch_identity() if source else None

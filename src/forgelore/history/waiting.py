@@ -18,10 +18,10 @@ from typing import Literal, NamedTuple
 from forgelore.dedupe.maintainers import find_maintainers, list_maintainers
 from forgelore.store.database import Store
 from forgelore.store.filters import NO_FILTERS, Filters
-from forgelore.store.item_lists import NO_FACETS, Facets, count_facets
 from forgelore.store.open_items import LastWord, OpenItem, list_last_words, list_newcomers, list_open_items
 from forgelore.store.paths import list_closers
 from forgelore.store.projects import StoredProject
+from forgelore.store.stats import NO_FACETS, Facets, count_facets
 from forgelore.text.dates import as_time
 from forgelore.text.links import is_program
 from forgelore.text.refs import shown_ref

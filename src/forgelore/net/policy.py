@@ -109,6 +109,11 @@ def looks_complete(body: bytes) -> bool:
     return ends in (b"{}", b"[]")
 
 
+def describe(error: Exception) -> str:
+    """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def is_final(error: BaseException | None) -> bool:
     """True where trying again brings the same: a certificate that nobody trusts, a server that speaks no TLS."""
     import ssl

@@ -51,7 +51,7 @@ from forgelore.words import JobKind, Passage
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
-    from forgelore.store.item_lists import Facets
+    from forgelore.store.stats import Facets
     from forgelore.text.values import Vector
 # Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
 # is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
@@ -234,7 +234,7 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
 
 
 def _count_facets(store: Store, document_ids: Sequence[int]) -> "Facets":
-    from forgelore.store.item_lists import count_found_facets  # most searches do without
+    from forgelore.store.stats import count_found_facets  # most searches do without
 
     return count_found_facets(store, document_ids)
 

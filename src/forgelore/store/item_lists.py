@@ -5,8 +5,7 @@ are rows of their own, and are loaded for many items with one query. Ids are tho
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from forgelore.errors import NotFound
@@ -94,73 +93,6 @@ def load_listed(
         LIMIT ?
     """
     return [(row[0], as_item(row[1:])) for row in store.rows(sql, *values, limit)]
-
-
-Facets = Mapping[str, Mapping[str, int]]  # type, state, label, author -> value -> how many items have it
-NO_FACETS: Facets = MappingProxyType({})
-
-
-def count_facets(store: Store, item_ids: Iterable[int]) -> Facets:
-    """Return how many of these items have which type, state, label and author, the commonest first."""
-    sql = f"""
-        SELECT i.id
-        FROM items i
-        WHERE i.id {one_of()}
-    """
-    return _count_facets(store, sql, [pack_list(item_ids)])
-
-
-def count_listed_facets(store: Store, filters: Filters) -> Facets:
-    """Return the same of the items that match."""
-    where, values = build_where(store, filters, ITEMS)
-    sql = f"""
-        SELECT i.id
-        FROM items i
-        WHERE {where}
-    """
-    return _count_facets(store, sql, values)
-
-
-def count_found_facets(store: Store, document_ids: Iterable[int]) -> Facets:
-    """Return the same of the items that these documents are of."""
-    sql = f"""
-        SELECT d.item_id
-        FROM documents d
-        WHERE d.id {one_of()}
-    """
-    return _count_facets(store, sql, [pack_list(document_ids)])
-
-
-def _count_facets(store: Store, chosen: str, values: Sequence[object]) -> Facets:
-    sql = f"""
-        WITH chosen AS MATERIALIZED (
-          SELECT i.id, i.kind, i.state, i.author
-          FROM items i
-          WHERE i.deleted_at IS NULL AND i.id IN ({chosen})
-        )
-        SELECT 'type', kind, count(*)
-        FROM chosen
-        GROUP BY kind
-        UNION ALL
-        SELECT 'state', state, count(*)
-        FROM chosen
-        WHERE state NOTNULL
-        GROUP BY state
-        UNION ALL
-        SELECT 'label', l.name, count(*)
-        FROM chosen c
-        JOIN item_labels l ON l.item_id = c.id
-        GROUP BY l.name
-        UNION ALL
-        SELECT 'author', author, count(*)
-        FROM chosen
-        WHERE author NOTNULL
-        GROUP BY author
-    """
-    found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "label": {}, "author": {}}
-    for name, value, count in sorted(store.rows(sql, *values), key=lambda row: (-row[2], row[1])):
-        found[name][value] = count
-    return found
 
 
 # Discussions that are threads, where their forge calls them so. One in which only the forge speaks ("changed the

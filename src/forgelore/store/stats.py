@@ -1,11 +1,14 @@
-"""The numbers of `stats`; whether they are right is `index/check`."""
+"""The numbers of `stats` (whether they are right is `index/check`), and facets: how many items have which value."""
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from forgelore.store.database import Store
-from forgelore.store.filters import visible
+from forgelore.store.filters import ITEMS, Filters, build_where, visible
 from forgelore.store.jobs import and_visible
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.words import JobKind
 
 _ERRORS = 5
@@ -114,3 +117,70 @@ def _load_errors(store: Store, kind: str, project_id: int | None) -> tuple[Waiti
 def measure_file(store: Store) -> int:
     """Return the bytes of the database and its log."""
     return sum(os.path.getsize(store.path + end) for end in ("", "-wal") if os.path.exists(store.path + end))
+
+
+Facets = Mapping[str, Mapping[str, int]]  # type, state, label, author -> value -> how many items have it
+NO_FACETS: Facets = MappingProxyType({})
+
+
+def count_facets(store: Store, item_ids: Iterable[int]) -> Facets:
+    """Return how many of these items have which type, state, label and author, the commonest first."""
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE i.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(item_ids)])
+
+
+def count_listed_facets(store: Store, filters: Filters) -> Facets:
+    """Return the same of the items that match."""
+    where, values = build_where(store, filters, ITEMS)
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE {where}
+    """
+    return _count_facets(store, sql, values)
+
+
+def count_found_facets(store: Store, document_ids: Iterable[int]) -> Facets:
+    """Return the same of the items that these documents are of."""
+    sql = f"""
+        SELECT d.item_id
+        FROM documents d
+        WHERE d.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(document_ids)])
+
+
+def _count_facets(store: Store, chosen: str, values: Sequence[object]) -> Facets:
+    sql = f"""
+        WITH chosen AS MATERIALIZED (
+          SELECT i.id, i.kind, i.state, i.author
+          FROM items i
+          WHERE i.deleted_at IS NULL AND i.id IN ({chosen})
+        )
+        SELECT 'type', kind, count(*)
+        FROM chosen
+        GROUP BY kind
+        UNION ALL
+        SELECT 'state', state, count(*)
+        FROM chosen
+        WHERE state NOTNULL
+        GROUP BY state
+        UNION ALL
+        SELECT 'label', l.name, count(*)
+        FROM chosen c
+        JOIN item_labels l ON l.item_id = c.id
+        GROUP BY l.name
+        UNION ALL
+        SELECT 'author', author, count(*)
+        FROM chosen
+        WHERE author NOTNULL
+        GROUP BY author
+    """
+    found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "label": {}, "author": {}}
+    for name, value, count in sorted(store.rows(sql, *values), key=lambda row: (-row[2], row[1])):
+        found[name][value] = count
+    return found
