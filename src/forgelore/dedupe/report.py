@@ -122,7 +122,7 @@ def load_magnets(store: Store, project_id: int, *, limit: int) -> list[ShownClus
     what reviewers called the same. Items that merely look alike do not count: most of those are an area's hub.
     """
     found: list[ShownCluster] = []
-    confirmed = [one[:2] for one in list_review_words(store, project_id) if one.decision == "accept"]
+    confirmed = [one[:2] for one in list_review_words(store, project_id) if one.decision == "same"]
     for kind in CLUSTERED:
         copies: dict[int, set[int]] = {}
         known = load_duplicates(store, project_id, kind, limit=_EVERY_DUPLICATE, shown=True)
