@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,6 @@ from forgelore.config import (
     token_advice,
 )
 from forgelore.errors import (
-    ConfigError,
     EmbedderError,
     EmbedderUnreachable,
     InvalidValue,
@@ -35,12 +34,12 @@ from forgelore.errors import (
     UsageError,
 )
 from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, app_token, archive_reader
-from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
+from forgelore.profiles import PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
 from forgelore.store.sqlite.connection import stamp_of
 from forgelore.store.sqlite.schema import open_store
-from forgelore.text.refs import Hosts, is_loopback, is_pattern, parse_project, web_root, without_userinfo
+from forgelore.text.refs import Hosts, is_loopback, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
 from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import ProjectName
@@ -104,7 +103,7 @@ class App:
         if not self._viewer.includes_internal:
             raise UsageError(
                 f"this history was opened without access to {what}",
-                hint="open it with viewer=EVERYTHING if whoever reads the answer may see confidential items",
+                hint="open it with viewer=EVERYTHING if the reader may see confidential items",
             )
 
     def now_ms(self) -> int:
@@ -281,38 +280,6 @@ class App:
         if not url or not url.startswith(("https://", "http://", "ssh://", "git://", "git@")):
             return None  # a copy of a folder on this machine says nothing about a forge
         return without_userinfo(url)
-
-    def names_to_sync(
-        self, texts: list[str], on_wait: Callable[[float, str], None] | None = None
-    ) -> Iterator[ProjectName]:
-        """Yield each project meant by the command line, the settings, the clone, or what was synced before."""
-        remote = self.clone_remote() if not texts and not self.config.projects else None
-        texts = texts or list(self.config.projects) or ([remote] if remote else [])
-        if not texts and os.path.exists(self.config.db):
-            texts = [str(project.name) for project in list_projects(self.store()) if project.name.forge != "local"]
-        if not texts:
-            raise ConfigError("no project to sync", hint="name one: forgelore sync owner/repo; or run: forgelore init")
-        for text in map(without_userinfo, texts):
-            if is_pattern(text):
-                yield from self._expand(text, on_wait)
-            else:
-                yield self._remote_name(text)
-
-    def _remote_name(self, text: str) -> ProjectName:
-        name = self.parse_project(text)
-        if name.forge == "local":
-            raise InvalidValue(f"{text!r} is not on a forge", hint=f"write {NAMING} or a URL")
-        return name
-
-    def _expand(self, pattern: str, on_wait: Callable[[float, str], None] | None) -> Iterator[ProjectName]:
-        """`owner/*` and `gitlab:group/**`: ask the forge which projects there are."""
-        deep = pattern.endswith("/**")
-        owner = pattern.removesuffix("/**").removesuffix("/*")
-        if "*" in owner:
-            raise InvalidValue(f"{pattern!r}: * is allowed only at the end", hint=f"write {PATTERNS}")
-        is_short = ":" not in owner and "/" not in owner
-        name = ProjectName(DEFAULT.name, self.hosts.of(DEFAULT.name), owner) if is_short else self.parse_project(owner)
-        yield from self.forge(name, on_wait=on_wait).list_projects(name.path, deep=deep)
 
     def forge(
         self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None,

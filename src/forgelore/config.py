@@ -84,8 +84,8 @@ SETTINGS = (
         0,
         0,
         False,
-        "whose vectors are stored beside those of `lore` and compared too, where the extra `minilm` is installed;"
-        " `none`: nobody's, and those that are stored are dropped",
+        "a second embedder whose vectors are stored and compared too, if the extra `minilm` is installed;"
+        " `none`: no second one, and its stored vectors are dropped",
     ),
     Setting(
         "embedder_url",
@@ -123,7 +123,7 @@ SETTINGS = (
         0,
         0,
         False,
-        "whose items `dedupe` never closes, where the forge does not tell who they are; taken as complete",
+        "people whose items `dedupe` never closes, for forges that do not list their maintainers; taken as complete",
     ),
     Setting(
         "keep_open_labels",

@@ -40,7 +40,7 @@
         Unproven                     20   ... no audit has shown that closings would be right
     Stopped                         130   the user pressed Ctrl-C, or a task was cancelled (no LoreError)
 
-A reader that leaves early (`| head`) is no error.
+A reader that leaves early (`| head`) is not an error.
 
 An error carries `code` (stable, for programs), `message` (what happened, with the value) and `hint` (what to do next).
 Messages never hold a secret: adapters pass only hosts, paths and statuses.

@@ -33,8 +33,8 @@ LLM_SETTINGS = (
     Setting("timeout", 120.0, 1, 3600, False, "seconds that one answer may take"),
     Setting(
         "json_mode", "schema", 0, 0, False,
-        "how JSON is asked for: `schema` (a JSON Schema), `object` or `none` (in words); what a server refuses is asked"
-        " for in the next way",
+        "how JSON is asked for: `schema` (a JSON Schema), `object` or `none` (in words); if a server refuses one,"
+        " the next is tried",
     ),
     Setting("max_tokens", 4096, 16, 200_000, False, "tokens of one answer, where a command names no limit of its own"),
     Setting("context", 0, 0, 10_000_000, False, "tokens that a prompt and its answer may have together; 0: not known"),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from forgelore.api.fetch import names_to_sync
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.payloads import ForgejoPayloads
@@ -150,7 +151,7 @@ def test_every_project_of_an_organisation_or_a_person(forgejo):
     assert [name.path for name in forge.list_projects("acme", deep=False)] == [
         "acme/api", "acme/docs", "acme/site", "acme/web",
     ]  # fmt: skip
-    assert [str(name) for name in forgejo.app.names_to_sync(["forgejo:ana/*"])] == [f"{forgejo.server.url}/ana/notes"]
+    assert [str(name) for name in names_to_sync(forgejo.app, ["forgejo:ana/*"])] == [f"{forgejo.server.url}/ana/notes"]
     with raised(NotFound, says="no organisation or user 'nobody'"):
         list(forge.list_projects("nobody", deep=False))
 

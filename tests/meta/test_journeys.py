@@ -44,10 +44,10 @@ BUDGETS = {
     "page to vector": 60,
     "search": 38,
     "event to comment": 94,
-    "plan, close, rollback": 51,
+    "plan, close, rollback": 50,
     "ask": 60,
     "search over MCP": 45,
-    "imports of dedupe accept": 47,
+    "imports of dedupe accept": 50,
     "imports of list": 57,
 }
 

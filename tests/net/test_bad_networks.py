@@ -11,6 +11,7 @@ import pytest
 import trustme
 
 from forgelore.api import make_history
+from forgelore.api.fetch import names_to_sync
 from forgelore.errors import AuthError, ForgeError, LostPage
 from forgelore.viewer import EVERYTHING
 from net.test_client import Echo, connected
@@ -180,6 +181,6 @@ def test_an_address_that_answers_other_json_is_a_wrong_address(lab, body):
 def test_a_pattern_says_that_it_waits_for_the_forge(github):
     github.server.fail(path="/orgs/", status=502, body="", times=2)
     told = []
-    names = list(github.app.names_to_sync(["acme/*"], lambda seconds, reason: told.append(reason)))
+    names = list(names_to_sync(github.app, ["acme/*"], lambda seconds, reason: told.append(reason)))
     assert [name.path for name in names] == ["acme/web"]
     assert told == ["HTTP 502", "HTTP 502"]

@@ -9,14 +9,15 @@ from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.query import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
 from forgelore.store.projects import StoredProject
-from forgelore.text.refs import full_ref
-from forgelore.text.values import check_text
+from forgelore.text.refs import full_ref, is_key
+from forgelore.text.values import check_number, check_ref, check_text, check_whole
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
+    from forgelore.api.history import History
     from forgelore.store.known_values import Facets
     from forgelore.text.items import StoredItem
-    from forgelore.text.reading import ReadingText
+    from forgelore.text.reading import ReadingText, TextPlace
 
 MAX_DIFF = 200_000  # bytes of a commit's diff that are read
 
@@ -142,3 +143,21 @@ def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ..
         else:
             files.append(TreeEntry(path, 1))
     return (*(TreeEntry(name, folders[name]) for name in sorted(folders)), *sorted(files))
+
+
+def check_window(line: int | None, column: int, chars: int) -> "TextPlace | None":
+    """Return the place that a window is around, None for no place. Raises InvalidValue where it cannot be one."""
+    from forgelore.text.reading import TextPlace
+
+    if check_whole("chars", chars, 8_000) < 1_000:
+        raise InvalidValue(f"a window of {chars} characters is too small", hint="use 1,000 to 8,000")
+    return None if line is None else TextPlace(check_number("line", line), check_number("column", column))
+
+
+def find_reading(history: "History", given: tuple[str | int, ...], project: str | None) -> tuple[str, str]:
+    """Return the key of the text that a ref means, and the project of an item; that of other keys is as given."""
+    ref = tuple(map(check_ref, given))
+    if len(ref) == 1 and is_key(ref[0]):
+        return ref[0], project or ""
+    item = history.show(*ref, project=project)
+    return item.reading_id, item.project

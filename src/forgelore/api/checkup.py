@@ -69,7 +69,7 @@ class DoctorCheck(NamedTuple):
         return {"name": "check", "fault": ""}.get(name, name)
 
 
-def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
+def run_checks(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
     """Yield each check as soon as it is done: servers may take a while to answer. The
     watcher hears the name of each before it is asked.
     """
@@ -183,9 +183,11 @@ def _model(app: App, name: str, what: str) -> DoctorCheck:
 
 
 def _forges(app: App, on_ask: Callable[[str], None]) -> Iterator[DoctorCheck]:
+    from forgelore.api.fetch import names_to_sync
+
     try:
         names = [name for text in app.config.projects if not text.endswith("*") for name in [app.parse_project(text)]]
-        names = names or _within(lambda: list(app.names_to_sync([])), "the forge")
+        names = names or _within(lambda: list(names_to_sync(app, [])), "the forge")
     except LoreError as error:
         yield DoctorCheck("projects", "warning", error.message, error.hint)
         return

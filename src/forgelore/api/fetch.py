@@ -1,7 +1,8 @@
 """Fetching through the facade: a sync, an import or a replay of one project, and the update of its index."""
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -9,13 +10,14 @@ from msgspec import Struct
 from forgelore.api.index import IndexParts, UpdatedIndex, build_waiting, index_meanwhile, refresh_index
 from forgelore.app import App
 from forgelore.browse.refs import parse_kind
-from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
+from forgelore.errors import AuthError, ConfigError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
 from forgelore.ports.progress import Watcher
-from forgelore.store.projects import StoredProject, find_project
+from forgelore.profiles import DEFAULT, NAMING, PATTERNS
+from forgelore.store.projects import StoredProject, find_project, list_projects
 from forgelore.sync.archive import BadLine, ImportResult, import_lines, import_pages, open_source
 from forgelore.sync.replay import replay_project
 from forgelore.sync.run import SyncOptions, SyncResult, sync_project
-from forgelore.text.refs import is_pattern
+from forgelore.text.refs import is_pattern, without_userinfo
 from forgelore.text.values import check_filled
 from forgelore.words import ProjectName
 
@@ -61,7 +63,7 @@ def name_on_forge(app: App, project: str | ProjectName) -> ProjectName:
         return project
     if is_pattern(project):
         raise InvalidValue(f"{project!r} matches several projects", hint="sync each of names_to_sync")
-    return next(iter(app.names_to_sync([check_filled("the project's name", project)])))
+    return next(iter(names_to_sync(app, [check_filled("the project's name", project)])))
 
 
 def sync(
@@ -158,7 +160,7 @@ def import_archive(
     name = app.parse_project(check_filled("the project's name", project))
     reader, result = app.archive_reader(kind), ImportResult(str(name))
     if name.forge != reader.forge:
-        raise UsageError(f"a {kind} archive has no projects of {name.host}", hint="name the project that it holds")
+        raise UsageError(f"a {kind} archive has no projects of {name.host}", hint="name the project that it contains")
 
     def skip(path: str, line: int, reason: str) -> None:
         result.bad.append(BadLine(line, f"{path}: {reason}"))
@@ -188,3 +190,39 @@ def _update(app: App, name: ProjectName, index: IndexParts, watcher: Watcher | N
         return UpdatedIndex()
     project = find_project(app.whole_store(), name)
     return refresh_index(app, [project.id] if project else [], index, watcher)
+
+
+def names_to_sync(
+    app: App, texts: list[str], on_wait: Callable[[float, str], None] | None = None
+) -> Iterator[ProjectName]:
+    """Yield each project meant by the command line, the settings, the clone, or what was synced before."""
+    config = app.config
+    remote = app.clone_remote() if not texts and not config.projects else None
+    texts = texts or list(config.projects) or ([remote] if remote else [])
+    if not texts and os.path.exists(config.db):
+        texts = [str(project.name) for project in list_projects(app.store()) if project.name.forge != "local"]
+    if not texts:
+        raise ConfigError("no project to sync", hint="name one: forgelore sync owner/repo; or run: forgelore init")
+    for text in map(without_userinfo, texts):
+        if is_pattern(text):
+            yield from _expand(app, text, on_wait)
+        else:
+            yield _name_of_remote(app, text)
+
+
+def _name_of_remote(app: App, text: str) -> ProjectName:
+    name = app.parse_project(text)
+    if name.forge == "local":
+        raise InvalidValue(f"{text!r} is not on a forge", hint=f"write {NAMING} or a URL")
+    return name
+
+
+def _expand(app: App, pattern: str, on_wait: Callable[[float, str], None] | None) -> Iterator[ProjectName]:
+    """`owner/*` and `gitlab:group/**`: ask the forge which projects there are."""
+    deep = pattern.endswith("/**")
+    owner = pattern.removesuffix("/**").removesuffix("/*")
+    if "*" in owner:
+        raise InvalidValue(f"{pattern!r}: * is allowed only at the end", hint=f"write {PATTERNS}")
+    is_short = ":" not in owner and "/" not in owner
+    name = ProjectName(DEFAULT.name, app.hosts.of(DEFAULT.name), owner) if is_short else app.parse_project(owner)
+    yield from app.forge(name, on_wait=on_wait).list_projects(name.path, deep=deep)

@@ -335,25 +335,12 @@ class History:
         are told, and the window is around the first. `chars`: how many characters the window has at most, 1,000 to
         8,000.
         """
+        from forgelore.api.browse import check_window, find_reading
         from forgelore.browse.items import read_item
-        from forgelore.errors import InvalidValue
-        from forgelore.text.reading import TextPlace
-        from forgelore.text.values import check_number, check_ref, check_whole
 
-        if check_whole("chars", chars, 8_000) < 1_000:
-            raise InvalidValue(f"a window of {chars} characters is too small", hint="use 1,000 to 8,000")
-        place = None if line is None else TextPlace(check_number("line", line), check_number("column", column))
-        key, name = self._find_reading(tuple(map(check_ref, ref)), project)
+        place = check_window(line, column, chars)
+        key, name = find_reading(self, ref, project)
         return read_item(self.read_text(key), name, place, direction=direction, find=find, chars=chars)
-
-    def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
-        """Return the key of what is to be read, and its project where the ref was one of an item."""
-        from forgelore.text.refs import is_key
-
-        if len(ref) == 1 and is_key(ref[0]):
-            return ref[0], project or ""
-        item = self.show(*ref, project=project)
-        return item.reading_id, item.project
 
     def find_page(self, *ref: str | int, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""

@@ -264,7 +264,7 @@ def _warnings(done: IndexUpdate) -> tuple[str, ...]:
 
 
 def make_check(app: App, sample: int | None, watcher: Watcher | None) -> "CheckRequest":
-    """Return what a check may use. That there is no embedder is no reason not to check the rest."""
+    """Return what a check may use. Without an embedder, the rest is checked all the same."""
     from forgelore.index.check import SAMPLE, CheckRequest
 
     sample = SAMPLE if sample is None else sample

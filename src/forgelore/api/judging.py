@@ -280,7 +280,7 @@ def check_workers(workers: int) -> None:
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuse what is no share."""
+    """Refuse a number outside 0 to 1."""
     if not 0 <= value <= 1:
         raise InvalidValue(f"{name} is out of range: {value}", hint="use 0 to 1")
 

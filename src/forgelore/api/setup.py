@@ -105,18 +105,19 @@ class Setup:
         """Yield what is in place and what is not, one check after another. Each forge is asked once, for 5 seconds at
         most, and the watcher hears the name of a server before it is asked.
         """
-        from forgelore.api.checkup import check_up
+        from forgelore.api.checkup import run_checks
 
-        return check_up(self._app, is_offline=offline, watcher=watcher)
+        return run_checks(self._app, is_offline=offline, watcher=watcher)
 
     def find_token_owner(self, project: str | None = None) -> TokenOwner:
         """Ask the forge of a project, or of the first that would be synced, whose token is used there. Raises AuthError
         where there is none.
         """
         app = self._app
+        from forgelore.api.fetch import names_to_sync
         from forgelore.config import find_token, token_advice
 
-        name = next(iter(app.names_to_sync([project] if project else [])))
+        name = next(iter(names_to_sync(app, [project] if project else [])))
         _, source = find_token(app.config, app.environ, name.forge, name.host)
         advice = token_advice(app.config, app.environ, name.forge, name.host, source)
         identity = app.forge(name).fetch_identity() if source else None
@@ -147,7 +148,7 @@ def _write_atomically(path: str, text: str) -> None:
 
 
 def _remember_owner(app: App, host: str, login: str) -> None:
-    """Keep whose token it is, for `me`. A store that is missing, damaged or busy is no reason to fail here."""
+    """Keep whose token it is, for `me`. A missing, damaged or busy store must not make this fail."""
     from forgelore.store.people import save_token_owner
 
     if not app.has_store:

@@ -30,7 +30,9 @@ class Sync:
         """Return the projects that are meant by names and patterns (`acme/*`); without any, those of the settings, of
         the clone, or all that were synced before. `watcher` is told of waits for the forge that lists them.
         """
-        return list(self._app.names_to_sync(list(texts), self._app.watch(watcher).waiting))
+        from forgelore.api.fetch import names_to_sync
+
+        return list(names_to_sync(self._app, list(texts), self._app.watch(watcher).waiting))
 
     def run(
         self, project: str | ProjectName, *, full: bool = False, force: bool = False, wait: bool = False,

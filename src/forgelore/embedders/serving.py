@@ -179,7 +179,7 @@ class Line:
         self, path: str, payload: Mapping[str, Any], texts: list[str], *, kind: type[T], patience: Patience
     ) -> T:
         """Return the answer to a request for the vectors of some texts."""
-        # A lone surrogate is no UTF-8, and one must not keep a whole batch from leaving.
+        # A lone surrogate is not valid UTF-8, and must not stop a whole batch.
         body = self.fetch(path, {**payload, "input": [storable(text) for text in texts]}, patience=patience)
         return read_as(kind, body, self.host)
 

@@ -108,7 +108,7 @@ def _not_allowed(scene: Scene) -> LoreError:
 
 
 def _declined(scene: Scene) -> LoreError:
-    hint = "the reason is the server's own; ask whoever runs it"
+    hint = "the server gave this reason; ask its administrator"
     return StateRefused(f"{scene.address.host} declined the push to {scene.branch}: {scene.said}", hint=hint)
 
 

@@ -200,7 +200,7 @@ class LocalClone:
             facts, _, path = entry.partition(b"\t")
             if facts:
                 mode, _, blob = facts.decode().split(" ")
-                # What is no UTF-8 gets a sign that makes it an odd path.
+                # A name that is not UTF-8 gets a character that makes it an odd path.
                 found.append(TreeFile(path.decode("utf-8", "surrogateescape"), mode, blob))
         return found
 

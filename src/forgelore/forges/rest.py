@@ -115,7 +115,7 @@ class AnswerChecker(ABC):
         raise self.refusal(answer, what)
 
     def first_answer(self, read_answer: Callable[[bytes], T], body: bytes) -> T:
-        """Read what a run asks for first. JSON of another shape means that this is no forge of this kind."""
+        """Read what a run asks for first. JSON of another shape means that the server is not a forge of this kind."""
         try:
             return read_answer(body)
         except LostPage as error:

@@ -22,13 +22,13 @@ from forgelore.text.fence import fence_in, printable, storable
 from forgelore.text.reading import ReadingText, WrittenPart
 
 MAX_SUMMARY = 400
-_READ = 200_000  # characters of an answer; what is longer is no list
+_READ = 200_000  # characters of an answer; nothing longer can be a list
 _Line = Annotated[int, Meta(ge=1, lt=2**31)]
 _Names = Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=20)]
 Refusal = Literal["no_quote", "quote_not_found", "no_such_lines", "nobody_wrote_it"]
 
 
-class SaidDecision(Struct, frozen=True, forbid_unknown_fields=True):
+class ClaimedDecision(Struct, frozen=True, forbid_unknown_fields=True):
     """A decision as a model wrote it; nothing of it is checked yet."""
 
     decision: Annotated[str, Meta(min_length=1, max_length=2_000)]
@@ -41,11 +41,11 @@ class SaidDecision(Struct, frozen=True, forbid_unknown_fields=True):
     replaces_line: _Line | None
 
 
-_Listed = Annotated[list[SaidDecision], Meta(max_length=50)]  # all that a model lists of a page
+_Listed = Annotated[list[ClaimedDecision], Meta(max_length=50)]  # all that a model lists of a page
 
 
-def parse_decisions(answer: str) -> list[SaidDecision] | None:
-    """Return the decisions of a model's answer; None for one that is no list of them."""
+def parse_decisions(answer: str) -> list[ClaimedDecision] | None:
+    """Return the decisions of a model's answer; None if the answer is not a list of them."""
     found = find_objects(answer) if len(answer) <= _READ else []
     if len(found) != 1 or found[0].keys() != {"decisions"}:
         return None
@@ -55,7 +55,7 @@ def parse_decisions(answer: str) -> list[SaidDecision] | None:
         return None
 
 
-def check_decision(said: SaidDecision, text: ReadingText, paths: Collection[str]) -> CheckedDecision | Refusal:
+def check_decision(said: ClaimedDecision, text: ReadingText, paths: Collection[str]) -> CheckedDecision | Refusal:
     """Return a decision as it stands in the text, or why it is refused. `paths`: those that the item touches."""
     quote = storable(said.quote)
     source = CitedText(text.title, text.url, text.lines, text.hash)
@@ -97,7 +97,7 @@ def decisions_schema() -> dict[str, object]:
     return {"type": "object", "properties": listed, "required": ["decisions"], "additionalProperties": False}
 
 
-def _known_paths(said: SaidDecision, text: ReadingText, paths: Collection[str]) -> tuple[str, ...]:
+def _known_paths(said: ClaimedDecision, text: ReadingText, paths: Collection[str]) -> tuple[str, ...]:
     """Return the files that a decision names and that are written in the text, or touched by the item. A word without
     a slash or a dot is no file that could be told from other words.
     """
@@ -109,7 +109,7 @@ def _known_paths(said: SaidDecision, text: ReadingText, paths: Collection[str]) 
     )
 
 
-def _known_edges(said: SaidDecision, text: ReadingText) -> tuple[DecisionEdge, ...]:
+def _known_edges(said: ClaimedDecision, text: ReadingText) -> tuple[DecisionEdge, ...]:
     """Return what a decision replaces, of what is written in the text."""
     edges: list[DecisionEdge] = []
     relations: tuple[tuple[EdgeRelation, list[str]], ...] = (

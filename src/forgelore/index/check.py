@@ -83,7 +83,7 @@ SAMPLE = 200  # documents
 # cosine. Two different texts of one tracker are seldom that near.
 SAME = 0.98
 _DOCUMENTS = 500  # compared at once
-# With one of these there is no use in looking at the rest: a repair begins here, and checks again.
+# One of these makes looking at the rest useless: a repair begins here, and checks again.
 _CUTS_SHORT = frozenset(["source_missing", "table_missing", "damaged_file", "text_unreadable"])
 _GAPS = {"table": "table_missing", "index": "index_missing", "trigger": "trigger_extra"}
 # Documents whose vectors are made again, how many have vectors, and why the sample is empty if it is.
@@ -214,7 +214,7 @@ def _shown(store: Store, project: StoredProject, item_id: int) -> str:
 
 
 def _find_altered_cards(store: Store) -> Iterator[Fault]:
-    """What is searched of an intent card must be what the card says. A card that is older than its item is no fault:
+    """What is searched of an intent card must be what the card says. A card that is older than its item is not a fault:
     the next `dedupe intent` makes it again.
     """
     for item_id, card, text in each_card(store):

@@ -199,7 +199,7 @@ def _tidy(store: Store, project_id: int, plan: _Plan) -> None:
     before = load_left_out(store, project_id)
     forget_left_out(store, project_id, [path for path in before if path not in plan.left_out])
     fresh = ((path, *row) for path, row in plan.left_out.items() if before.get(path) != row)
-    # A path that is no text cannot be written down; it is counted with what it is.
+    # A path that is not text cannot be stored; it is only counted.
     save_left_out(store, project_id, ((_written(path), blob, reason) for path, blob, reason in fresh))
 
 

@@ -212,7 +212,7 @@ def cut_code(text: str, language: str) -> list[CodeChunk]:
     """Return the chunks of a file; none of an empty one."""
     lines = text.split("\n")
     if lines and not lines[-1]:
-        lines.pop()  # what stands behind the last line end is no line
+        lines.pop()  # nothing follows the last line end
     if not lines:
         return []
     definitions = find_definitions(text, language)

@@ -18,7 +18,7 @@ MEANINGS = {
     "table_missing": "tables are missing or altered",
     "index_missing": "indexes are missing or altered: every answer that needs them is slow",
     "index_damaged": "indexes do not match their tables: answers lack rows, or have too many",
-    "trigger_extra": "triggers, though forgelore has none: they change what is written",
+    "trigger_extra": "triggers, which forgelore does not use: they change what is written",
     "broken_references": "rows that refer to rows which do not exist",
     "row_malformed": "rows with values that forgelore never writes",
     "text_unreadable": "texts that are not valid UTF-8: whatever reads them fails",

@@ -13,7 +13,7 @@ Patterns are those of gitignore: without a slash the file's name counts, at any 
 folder that holds the file of attributes. The last line that matches wins, and a deeper file wins over a higher one.
 What cannot be read is passed over, as git does.
 
-Bytes of a file as text; None for what is no text.
+Bytes of a file as text; None if it is not text.
 
 A NUL among the first 8,000 bytes makes a file binary, as for git, unless a mark at its beginning says that it is
 UTF-16. What is not UTF-8 is read as Latin-1, which every byte is, unless it is full of control characters. CRLF becomes

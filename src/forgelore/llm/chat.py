@@ -118,8 +118,8 @@ class ChatClient(ModelClient):
             raise
 
     def _read_body(self, response: httpx.Response, *, max_bytes: int | None) -> bytes:
-        """Return the body, if it ends in time and is no book. A server that trickles meets the same end as one that
-        stands still.
+        """Return the body, if it ends in time and is not too long. A server that trickles is cut off like one that is
+        silent.
         """
         is_stream = response.status_code == 200 and "text/event-stream" in response.headers.get("content-type", "")
         stream, on_part = StreamReader(), getattr(self._reading, "on_part", None)

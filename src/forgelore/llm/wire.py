@@ -61,7 +61,7 @@ class WireAnswer(Struct):
 
 
 def build_messages(messages: Sequence[ChatMessage]) -> list[dict[str, object]]:
-    """Return messages as a server takes them. A lone surrogate is no UTF-8: it is written as what it is not."""
+    """Return messages as a server takes them. A lone surrogate is not valid UTF-8 and is replaced."""
     return [_message(one) for one in messages]
 
 
@@ -101,7 +101,7 @@ def build_format(mode: str, schema: Mapping[str, object]) -> dict[str, object] |
 
 
 def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatReply:
-    """Return what an answer says. Raises ChatFailed for what is no answer."""
+    """Return what an answer says. Raises ChatFailed for anything else."""
     try:
         answer = msgspec.json.decode(body, type=WireAnswer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

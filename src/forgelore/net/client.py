@@ -31,6 +31,7 @@ from forgelore.net.policy import (
     after_failure,
     decide,
     decide_graphql,
+    describe,
     endpoint_of,
     is_final,
     looks_complete,
@@ -212,8 +213,8 @@ class Client:
             answer = self._exchange(method, self._base + path, content=body, headers=headers, home=home, is_write=True)
         except httpx.HTTPError as error:
             if not isinstance(error, NEVER_SENT):
-                raise self._lost(_describe(error)) from error
-            decision = after_failure(tries.failures + 1, _describe(error), attempts=tries.manner.attempts)
+                raise self._lost(describe(error)) from error
+            decision = after_failure(tries.failures + 1, describe(error), attempts=tries.manner.attempts)
             if not isinstance(decision, Wait):
                 self._write_tries = self._first_try()
                 raise self._unreachable(error) from error
@@ -225,7 +226,7 @@ class Client:
         self._count(tries, decision)
         self._wait(decision)
         raise WriteDelayed(
-            f"{self.host} did not take what was sent ({decision.reason})", hint="run the same command again"
+            f"{self.host} did not accept the request ({decision.reason})", hint="run the same command again"
         )
 
     def _first_try(self) -> "Tries":
@@ -239,7 +240,7 @@ class Client:
 
     def _unreachable(self, error: httpx.HTTPError) -> ForgeError:
         return ForgeError(
-            f"{self.host} cannot be reached: {_describe(error)}",
+            f"{self.host} cannot be reached: {describe(error)}",
             hint="check the network, proxy and certificate settings; run the same command to go on",
         )
 
@@ -274,11 +275,11 @@ class Client:
             attempts = 1 if is_final(error) else attempts
             if isinstance(error, httpx.ConnectTimeout) and not self._has_answered:
                 attempts = min(attempts, FIRST_CONNECTS)
-            decision = after_failure(tries.failures + 1, _describe(error), attempts=attempts)
+            decision = after_failure(tries.failures + 1, describe(error), attempts=attempts)
             if isinstance(error, httpx.ReadTimeout) and self._is_first(tries) and self.on_wait:
                 self.on_wait(float(TIMEOUT.read or 0), f"{self.host} has not answered yet")
             place = ANYWHERE if isinstance(error, NEVER_SENT) else endpoint
-            is_down = self._note_failure(place, _describe(error), began_at, manner, url)
+            is_down = self._note_failure(place, describe(error), began_at, manner, url)
             if is_down or not isinstance(decision, Wait):
                 raise self._unreachable(error) from error
             return decision
@@ -497,8 +498,3 @@ def _body(response: httpx.Response, max_bytes: int | None) -> bytes:
         if len(body) >= max_bytes:
             break
     return bytes(body)
-
-
-def _describe(error: httpx.HTTPError) -> str:
-    """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

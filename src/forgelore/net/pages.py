@@ -29,7 +29,7 @@ from forgelore.text.fence import storable
 
 T = TypeVar("T")
 PER_PAGE = 100
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # what SQLite holds: a larger one is no id of a forge
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # as large as SQLite allows: no forge has larger ids
 _BEFORE_A_LIST = "\ufeff \t\r\n"
 _rows = msgspec.json.Decoder(list[msgspec.Raw])
 

@@ -109,6 +109,11 @@ def looks_complete(body: bytes) -> bool:
     return ends in (b"{}", b"[]")
 
 
+def describe(error: Exception) -> str:
+    """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def is_final(error: BaseException | None) -> bool:
     """True where trying again brings the same: a certificate that nobody trusts, a server that speaks no TLS."""
     import ssl
@@ -244,7 +249,7 @@ OPTIONAL_TEXT = RetryRule(attempts=2, is_text=True)  # nice to have: not worth h
 
 
 class Tries:
-    """How often one request failed, and how often it met a limit: a limit is no failure and uses up no attempt."""
+    """How often one request failed, and how often it met a limit: a limit does not count as a failed attempt."""
 
     def __init__(self, manner: RetryRule = USUAL) -> None:
         self.failures = self.limits = 0

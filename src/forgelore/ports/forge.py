@@ -203,7 +203,7 @@ class ForgeReader(Protocol):
     def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
         """Return the first `max_chars` of a change's diff, reading no more of it than that takes.
 
-        "" when there is no text in it (binary files, renames, an issue), None when the forge would not show it.
+        "" when it has no text (binary files, renames, an issue), None when the forge would not show it.
         """
         ...
 

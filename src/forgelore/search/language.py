@@ -290,7 +290,7 @@ def _keep_options(pieces: list[Piece], is_option: IsOption) -> list[Piece]:
 
 
 def _silence_parentheses(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces; a parenthesis by itself, in a query with qualifiers, is no text."""
+    """Return the pieces; a parenthesis by itself, in a query with qualifiers, is not text."""
     if not any(piece.qualifier for piece in pieces):
         return pieces
     return [

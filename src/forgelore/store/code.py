@@ -217,7 +217,7 @@ def hash_text(text: str) -> bytes:
 
 
 _NO_LABELS = Values("(SELECT '' AS name, 0 AS id WHERE FALSE)", "id", "0", ("name",))
-# A file has no author, state or time, and is no item: what asks for one is answered by none.
+# A file has no author, state or time, and is not an item: a filter for one finds no file.
 FILES = Columns(
     item_id="NULL", project_id="f.project_id", kind="'file'", state="NULL", author="NULL", created_at="NULL",
     updated_at="NULL", is_confidential="0", labels=_NO_LABELS, paths=Values("code_files", "id", "f.id", ("path",)),

@@ -23,7 +23,7 @@ from forgelore.store.sqlite.connection import elements, glob_condition, joined_i
 from forgelore.text.globs import is_glob, loose_glob
 from forgelore.viewer import Viewer
 
-# Threads that their forge calls discussions: there a discussion is no item of its own.
+# Threads that their forge calls discussions: there a discussion is not an item of its own.
 CALLED_DISCUSSIONS = f"""SELECT p.id
 FROM projects p
 WHERE p.forge IN ({", ".join(f"'{name}'" for name, profile in PROFILES.items() if profile.has_discussion_threads)})"""
@@ -256,7 +256,7 @@ def in_view(store: Store, row: str) -> str:
 
 
 def said(store: Store) -> str:
-    """Return the condition that a note `n`, if there is one, is no internal one, where these are hidden."""
+    """Return the condition that a note `n`, if there is one, is not internal, where internal notes are hidden."""
     return _said(store.viewer)
 
 

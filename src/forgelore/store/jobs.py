@@ -169,7 +169,7 @@ def queue_missing_part(store: Store, project_id: int, job: Job, error: str, now_
 
 
 def excuse_job(store: Store, project_id: int, job: Job, error: str) -> None:
-    """Say why a job was not begun. That is no attempt: it goes first next time."""
+    """Say why a job was not begun. That does not count as an attempt: it goes first next time."""
     sql = "UPDATE jobs SET last_error = ? WHERE project_id = ? AND kind = ? AND key = ? AND version = ?"
     store.run(sql, error[:500], project_id, job.kind, job.key, job.version)
 

@@ -94,7 +94,7 @@ def _may_see_item(store: Store, column: str) -> str:
 
 
 def list_review_words(store: Store, project_id: int) -> list[HumanDecision]:
-    """Return what the standing answers about each pair say together, oldest first."""
+    """Return what the standing answers about each pair say together, same or reject, oldest first."""
     sql = f"""
         SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'same' END, max(said_by),
             max(said_at), NULL, min(answer = 'same' AND is_outdated)

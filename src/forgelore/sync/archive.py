@@ -271,7 +271,7 @@ def import_pages(
     with store.transaction():
         project = save_project(store, Project(name), now_ms)
         if was_fetched(store, project.id):
-            hint = "run forgelore sync: it brings what is newer, and an archive holds nothing else"
+            hint = "run forgelore sync for what is newer; the archive has nothing else"
             raise Refused(f"{project.name} is synced already", hint=hint)
     lock = acquire_lock(store, f"project {project.id}", now_ms, shown=str(project.name))
     run_id = start_run(store, project.id, "import", now_ms)

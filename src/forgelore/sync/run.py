@@ -450,7 +450,7 @@ class _Sync:
             self.result.deleted, warnings = look_again(self.context, self.forge)
             self.result.warnings += warnings
         except (ForgeError, RateLimited) as error:
-            self.result.warnings.append(f"the next sync looks at what seems deleted: {format_error(error)}")
+            self.result.warnings.append(f"the next sync checks items that seem deleted: {format_error(error)}")
         self._work_off_all()
         remember_totals(self.context, totals)
 

@@ -9,7 +9,7 @@ No other sign means anything: brackets and question marks stand in real paths.
 import re
 from functools import lru_cache
 
-MAX_STARS = 8  # more is no pattern that a person writes
+MAX_STARS = 8  # nobody writes patterns with more
 _FEW_STARS = 2
 
 

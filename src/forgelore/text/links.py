@@ -109,7 +109,7 @@ def _targets(text: str) -> list[tuple[int, str, str | None, int]]:
 
 
 def _project_before(text: str, start: int) -> str | None:
-    """Return the project a mark is attached to, "" for none, None when the mark is no reference at all."""
+    """Return the project a mark is attached to, "" for none, None when the mark is not a reference at all."""
     last = text[start - 1] if start else " "
     if last in " \n([,;:*>\"'|" or last.isspace():
         return ""

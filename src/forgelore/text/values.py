@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def check_whole(name: str, value: object, most: int) -> int:
-    """Return a number from 1 to `most`. Raises InvalidValue for any other, and for what is no whole number: from Python
-    anything may come, and True is no 1.
+    """Return a number from 1 to `most`. Raises InvalidValue for any other, and for anything but a whole number: from
+    Python anything may come, and True is not 1.
     """
     hint = f"use 1 to {most:,}"
     number = check_number(name, value, hint)

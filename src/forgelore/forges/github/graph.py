@@ -10,9 +10,9 @@
     NUMBERS      the numbers of all discussions, for a sweep
 
 Answers are matched by their place, never by id: a node that is asked for by its old global id answers with its new one.
-A null is no deletion. GitHub drops nodes of a query that is too heavy (`RESOURCE_LIMITS_EXCEEDED`, a timeout), so such
-a batch is halved; a null without a word is asked for once more; a refusal is an answer. Where batch after batch brings
-nothing, nobody asks any more in this run.
+A null does not mean deleted. GitHub drops nodes of a query that is too heavy (`RESOURCE_LIMITS_EXCEEDED`, a timeout),
+so such a batch is halved; a null without a word is asked for once more; a refusal is an answer. Where batch after batch
+brings nothing, nobody asks any more in this run.
 https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
 
 `X-GitHub-SSO` comes with the refusal of an organisation that wants single sign-on:

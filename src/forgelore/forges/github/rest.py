@@ -461,7 +461,7 @@ def load_numbers(graph: Graph, path: str) -> set[int]:
         found = graph.part_of(path, "discussions", NUMBERS, after=after)
         if found is None or found.get("nodes") is None:
             raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
-        if None in found["nodes"]:  # a null is no deletion
+        if None in found["nodes"]:  # a null does not mean deleted
             raise LostPage("GitHub left out discussions of this project", hint="run the same command again later")
         numbers |= {node["number"] for node in found["nodes"]}
         if not found["pageInfo"]["hasNextPage"]:

@@ -205,7 +205,7 @@ class GitHubWrites:
             self._graph.query(_UNMARK, duplicate=item.node_id, canonical=target.node_id)
 
     def remove_link(self, project: Project, item: Item, target: Item) -> None:
-        """A mark is no link here."""
+        """A mark is not a link here."""
 
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         for label in labels:

@@ -4,7 +4,7 @@ Only this folder knows how words and vectors are kept and searched. Another engi
 with modules that give the same names; a test compares this list with what others import:
 
     connection       SqliteStore, APPLICATION_ID            a `Store` in one file
-                     errors_in_our_words
+                     translated_errors
                      check_quickly, vacuum, flush_log,      what is done to the file as a whole
                      overwrite_deleted, measure_megabytes
                      pack_list, one_of, each_of, elements,  lists, JSON and globs inside a statement

@@ -64,7 +64,7 @@ class SqliteStore(Store):
     def connection(self) -> apsw.Connection:
         existing: apsw.Connection | None = getattr(self._local, "connection", None)
         if existing is None:
-            with errors_in_our_words(self.path):
+            with translated_errors(self.path):
                 existing = self._connect()
                 existing.create_scalar_function("glob_matches", _glob_matches, 2, deterministic=True)
             self._local.connection, self._local.number = existing, next(_numbers)
@@ -107,12 +107,12 @@ class SqliteStore(Store):
             return next(iter(self.connection.execute(sql, bindings)), None)
 
     def run(self, sql: str, *bindings: Any) -> int:
-        with errors_in_our_words(self.path):
+        with translated_errors(self.path):
             self.connection.execute(sql, bindings)
             return self.connection.changes()
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        with errors_in_our_words(self.path):
+        with translated_errors(self.path):
             self.connection.executemany(sql, rows)
 
     def value(self, sql: str, *bindings: Any) -> Any:
@@ -125,7 +125,7 @@ class SqliteStore(Store):
 
     def insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Run an INSERT without ON CONFLICT for each row; returns the new ids. RETURNING takes 30 µs a row more."""
-        with errors_in_our_words(self.path):
+        with translated_errors(self.path):
             connection, new_ids = self.connection, []
             for row in rows:
                 connection.execute(sql, row)
@@ -135,7 +135,7 @@ class SqliteStore(Store):
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         connection = self.connection
-        with errors_in_our_words(self.path):
+        with translated_errors(self.path):
             connection.execute("BEGIN IMMEDIATE")
             before = connection.total_changes()
             try:
@@ -148,7 +148,7 @@ class SqliteStore(Store):
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         connection = self.connection
-        with errors_in_our_words(self.path):
+        with translated_errors(self.path):
             connection.execute("BEGIN")
             before = connection.total_changes()
             try:
@@ -322,7 +322,7 @@ def _check_application_id(connection: apsw.Connection, path: str) -> None:
 def _reading(path: str) -> Iterator[None]:
     """SQLite keeps no sums of its pages: bytes that were garbled on the disk may come back as a text that is none."""
     try:
-        with errors_in_our_words(path):
+        with translated_errors(path):
             yield
     except UnicodeDecodeError as error:
         hint = "run: forgelore stats --check --repair"
@@ -330,7 +330,7 @@ def _reading(path: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def errors_in_our_words(path: str) -> Iterator[None]:
+def translated_errors(path: str) -> Iterator[None]:
     """Translate apsw's exceptions; no other folder knows them."""
     try:
         yield

@@ -30,8 +30,8 @@ from forgelore.store.sqlite.connection import (
     APPLICATION_ID,
     TABLES,
     SqliteStore,
-    errors_in_our_words,
     find_owner,
+    translated_errors,
 )
 from forgelore.text.dates import machine_ms
 
@@ -108,7 +108,7 @@ def _apply(store: SqliteStore, migration: Migration, now_ms: int) -> None:
         if migration.number == 1:
             store.run(f"PRAGMA application_id={APPLICATION_ID}")
             store.run(f"CREATE TABLE schema_version ({_VERSION_COLUMNS})")
-        with errors_in_our_words(store.path):
+        with translated_errors(store.path):
             _execute(store, migration)
         sql = "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
         store.run(sql, migration.number, migration.name, migration.checksum, now_ms)
@@ -197,7 +197,7 @@ class SchemaEntry(NamedTuple):
 
 def find_gaps(store: Store) -> list[tuple[GapType, str]]:
     """Return (type, name) of what the file lacks or has in another form, tables first; and of its triggers: this
-    program makes none. What somebody added beside our tables is no gap, unless it acts.
+    program makes none. Tables that somebody added are not gaps, unless they act, as triggers do.
     """
     found = load_schema(store)
     gaps: dict[tuple[GapType, str], None] = {}

@@ -337,7 +337,7 @@ def load_file(store: Store, embedder: StoredEmbedder) -> VectorRows | None:
 
 def refresh_file(store: Store, embedder: StoredEmbedder) -> bool:
     """Write the file if there is none, or if it lags behind by too much; returns whether it did. That it cannot be
-    written, because the folder is read-only or the disk is full, is no reason to fail: nothing needs it.
+    written, because the folder is read-only or the disk is full, is not an error: nothing needs it.
     """
     total = count_up_to(store, embedder, sys.maxsize)
     if total < MIN_ROWS:

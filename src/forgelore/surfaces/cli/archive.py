@@ -220,7 +220,7 @@ def run_open(context: Context, arguments: argparse.Namespace) -> "OpenedIndex":
     context.print(f"{style.green('✓')} {projects}: {number(found.items)} issues and changes")
     context.print(f"  {path}", "")
     context.print(f"forgelore search 'words' --db {path}", f"forgelore mcp --db {path}")
-    context.print(style.dim("It is read-only; `open` again fetches it anew."))
+    context.print(style.dim("It is read-only; run `open` again for a newer one."))
     return found
 
 

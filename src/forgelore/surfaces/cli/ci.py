@@ -47,7 +47,7 @@ def run_in_ci(
         )
         if emit:
             write_judgement(outcome, emit)
-    except (LoreError, OSError) as error:  # a full disk is no bug either
+    except (LoreError, OSError) as error:  # a full disk is not a bug either
         message = format_error(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
         refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
         outcome = BotResult("", problems=[f"triage did not run: {message}"], refusal=refusal)

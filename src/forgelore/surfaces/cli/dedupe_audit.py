@@ -238,7 +238,7 @@ def _describe_lane(answer: "LaneAnswer") -> str:
 def _print_reference(context: Context, report: "AuditReport") -> None:
     style = context.style
     if report.against == "strong":
-        context.print(style.dim("  one judge beside another: no proof for closings (--against history or human is)"))
+        context.print(style.dim("  compares two judges: no proof for closings (--against history or human is)"))
         return
     context.print(style.dim(f"  {describe_proof(report.precision)}"))
 

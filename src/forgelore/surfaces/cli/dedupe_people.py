@@ -16,8 +16,8 @@ _HOW = {
     "settings": "the setting `maintainers` names them",
     "members": "as the forge lists the project's people",
     "associations": (
-        "The forge's list of people is not known here, so the role that it gives beside a text decides. Items of\n"
-        "anybody without one stay open. To name all maintainers yourself, set `maintainers` (FORGELORE_MAINTAINERS)."
+        "The forge's list of people cannot be read, so the role shown with each text decides. Items by people\n"
+        "without a role stay open. To name all maintainers yourself, set `maintainers` (FORGELORE_MAINTAINERS)."
     ),
 }
 

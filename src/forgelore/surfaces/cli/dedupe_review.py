@@ -34,7 +34,7 @@ _MORE_S = 1.0  # ... before more are
 _LOOK_S = 0.2
 _PAIR = 2
 _ESCAPE, _CTRL_D = b"\x1b", "\x04"
-_MULTIBYTE = 0x80  # the first byte of a letter beyond ASCII is no smaller
+_MULTIBYTE = 0x80  # the first byte of a letter beyond ASCII is at least this
 _SEQUENCE_S = 0.05  # between the bytes of one key
 
 
@@ -48,14 +48,16 @@ def add_review_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="the same as PROJECT, as in other commands")
     parser.add_argument("--kind", choices=("issue", "change"), help="only these items; default: both")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many pairs to ask about (%(default)s)")
-    parser.add_argument("--as", dest="reviewer", metavar="NAME", help="whose answers; default: FORGELORE_ME, or git's")
+    parser.add_argument(
+        "--as", dest="reviewer", metavar="NAME", help="your name, for your answers; default: FORGELORE_ME, or git's"
+    )
     parser.add_argument(
         "--closed-since",
         metavar="TIME",
         help="also compare with what was closed since then, such as 90d; default: within a year",
     )
     parser.add_argument(
-        "--second-opinion", action="store_true", help="ask about what others answered, and you have not"
+        "--second-opinion", action="store_true", help="ask about pairs that others have answered and you have not"
     )
     parser.add_argument("--answer", metavar="WORD", help="answer about two items without being asked: same, related …")
     parser.add_argument("--undo", action="store_true", help="take back your last answer")
@@ -360,7 +362,7 @@ COMMANDS = {
             "forgelore dedupe review acme/web                 one key for each pair; go on whenever you like",
             "forgelore dedupe review --kind issue --limit 20",
             "forgelore dedupe review --answers                what people answered, disagreements first",
-            "forgelore dedupe review --second-opinion         what others have answered, and you have not",
+            "forgelore dedupe review --second-opinion         what others have answered and you have not",
             "forgelore dedupe review '#12' '#34' --answer same",
         ),
     ),

@@ -144,7 +144,7 @@ def _print_candidates(context: Context, one: "CandidatesMade") -> None:
     context.print(f"{mark} {number(one.sources)} open {name}: {parts}")
     if one.raw_fallbacks:
         context.warn(
-            f"{number(one.raw_fallbacks)} {name} have no card of what they say now and were compared by their texts;"
+            f"{number(one.raw_fallbacks)} {name} have no up-to-date card and were compared by their texts;"
             " run: forgelore dedupe intent"
         )
     if one.missing_embeddings:

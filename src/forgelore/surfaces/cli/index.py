@@ -119,7 +119,7 @@ def _print_embedded(context: Context, done: "Embedded") -> None:
 
 def add_index_code_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", nargs="?", default="", help="a clone; default: the one you are in")
-    parser.add_argument("--project", metavar="NAME", help="the code's project; default: what the clone's origin says")
+    parser.add_argument("--project", metavar="NAME", help="the code's project; default: that of the clone's origin")
     parser.add_argument("--fetch", action="store_true", help="fetch a shallow copy even if there is a clone")
     parser.add_argument("--depth", metavar="N", type=int, help="how many commits to fetch (default 200)")
     parser.add_argument("--no-commits", action="store_true", help="only the files, not the commits")

@@ -70,7 +70,7 @@ COMMANDS = {
     "dedupe reject": ("dedupe", "say that two items are not duplicates", "dedupe_people"),
     "dedupe split": ("dedupe", "take an item out of its cluster", "dedupe_people"),
     "dedupe set-canonical": ("dedupe", "choose which item a cluster keeps", "dedupe_people"),
-    "dedupe maintainers": ("dedupe", "whose items are never closed", "dedupe_people"),
+    "dedupe maintainers": ("dedupe", "list people whose items are never closed", "dedupe_people"),
     "dedupe plan": ("dedupe", "list what would be closed, and why the rest stays open", "dedupe_closing"),
     "dedupe apply": ("dedupe", "close what a plan lists, after checking each item", "dedupe_closing"),
     "dedupe link": ("dedupe", "post what people called related as links", "dedupe_closing"),

@@ -204,7 +204,7 @@ def _add_scope(parser: argparse.ArgumentParser) -> None:
         "--after",
         metavar="DATE",
         action=Once,
-        help="leave out what is older: 2026-03-01, 7d, 3 months ago, yesterday …",
+        help="leave out anything older: 2026-03-01, 7d, 3 months ago, yesterday …",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many of each (default: 10)")
 

@@ -26,12 +26,12 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--role", choices=("read", "review", "apply"), default="review",
-        help="what everybody may do where there is no file of tokens (%(default)s)",
+        help="what everybody may do without a file of tokens (%(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--address",
         metavar="URL",
-        help="what a reverse proxy before it is called: https://lore.example.org",
+        help="address of the reverse proxy in front of it: https://lore.example.org",
     )
     parser.add_argument(
         "--sync-every", type=float, default=10.0, metavar="MINUTES",

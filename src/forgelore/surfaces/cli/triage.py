@@ -38,9 +38,9 @@ def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         nargs="?",
         help="#12, !34, owner/repo#12 or a page's URL; with --since a project;"
-        " or `report`: what came of what the bot said",
+        " or `report`: how the bot's comments turned out",
     )
-    parser.add_argument("of", metavar="PROJECT", nargs="?", help="with the word `report`: whose bot")
+    parser.add_argument("of", metavar="PROJECT", nargs="?", help="with `report`: the project of the bot")
     parser.add_argument("--project", metavar="NAME", help="the project of a short REF")
     parser.add_argument("--index-branch", metavar="NAME", help="with `report`: where the bot keeps its index")
     posting = parser.add_mutually_exclusive_group()
@@ -188,7 +188,7 @@ COMMANDS = {
             "forgelore triage '#12' --post           and tell its author, in one comment",
             "forgelore triage '#12' --max-results 10 --json",
             "forgelore triage --since 30d --dry-run --html page.html    what it would have said in the last month",
-            "forgelore triage report owner/repo      what came of what the bot said, by version",
+            "forgelore triage report owner/repo      how the bot's comments turned out, by version",
             "forgelore triage                        inside GitHub Actions or GitLab CI: handle the event",
             "forgelore triage --dry-run              the same, and write nothing",
         ),

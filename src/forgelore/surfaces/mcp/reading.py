@@ -268,7 +268,7 @@ def _write_asked(answer: "AskAnswer") -> str:
     kept = f", session {answer.session}" if answer.session else ""
     first = f"an answer by {answer.model or 'a model'}, {answer.tokens_in + answer.tokens_out} tokens{kept}"
     if answer.is_partial:
-        first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
+        first = f"no answer: the run ended ({answer.ended_by}); the notes of the model, unchecked"
     unchecked = len(answer.unchecked)
     lines = [answer.text or "(nothing)"]
     for one in answer.citations:

@@ -93,7 +93,7 @@ class AgentServer(NamedTuple):
             threads = self.talking if tool.is_talking else self.histories
             answer = await threads.ask(lambda history: tool.call(history, params.arguments or {}))
         except (LoreError, Stopped) as error:
-            return protocol.CallToolResult(content=[_text(_in_words(error))], is_error=True)
+            return protocol.CallToolResult(content=[_text(_describe_error(error))], is_error=True)
         except Exception as error:  # noqa: BLE001 - the surface's outermost line
             return protocol.CallToolResult(content=[_text(_unexpected(error))], is_error=True)
         data = answer.as_structured() if self.is_structured else None
@@ -124,7 +124,7 @@ class AgentServer(NamedTuple):
         try:
             text = await self.histories.ask(lambda history: read_resource(history, uri))
         except (LoreError, Stopped) as error:
-            raise MCPError(protocol.INVALID_PARAMS, _in_words(error), {"uri": uri[:1_000]}) from error
+            raise MCPError(protocol.INVALID_PARAMS, _describe_error(error), {"uri": uri[:1_000]}) from error
         except Exception as error:
             raise MCPError(protocol.INTERNAL_ERROR, _unexpected(error)) from error
         return protocol.ReadResourceResult(
@@ -144,7 +144,7 @@ class AgentServer(NamedTuple):
         try:
             text = prompt.write(params.arguments or {})
         except InvalidValue as error:
-            raise MCPError(protocol.INVALID_PARAMS, _in_words(error)) from error
+            raise MCPError(protocol.INVALID_PARAMS, _describe_error(error)) from error
         message = protocol.PromptMessage(role="user", content=_text(text))
         return protocol.GetPromptResult(description=prompt.description, messages=[message])
 
@@ -203,7 +203,7 @@ def _text(text: str) -> protocol.TextContent:
     return protocol.TextContent(text=text)
 
 
-def _in_words(error: LoreError | Stopped) -> str:
+def _describe_error(error: LoreError | Stopped) -> str:
     advice = without_commands(error.hint) or next(
         (hint for kind, hint in _ADVICE if isinstance(error, kind)), "a person has to look at it"
     )

@@ -125,12 +125,12 @@ def _reading_tools() -> list[ToolSpec]:
         ),
         _tool(
             "history", "What happened to a file", "PathHistory", _history,
-            "Tell what happened to a file or folder: first what was decided, quoted with ref and lines for `read`, then"
+            "Show what happened to a file or folder: first decisions, quoted with ref and lines for `read`, then"
             f" changes, commits, threads and mentions. {DATA_NOTE}",
         ),
         _tool(
             "who", "Who is this, or who knows this file", ListedLines, _who,
-            f"Tell what a person did and knows, or who wrote, reviewed and committed a path. {DATA_NOTE}",
+            f"Show what a person did and knows, or who wrote, reviewed and committed a path. {DATA_NOTE}",
         ),
         _tool(
             "me", "What waits for me", ListedLines, _me,
@@ -177,7 +177,7 @@ def _working_tools(options: ServerOptions) -> list[ToolSpec]:
         )._replace(is_talking=True),
         _tool(
             "sync", "Bring a project up to date", "SyncedProject", _sync,
-            "Fetch what is new of a project that the database holds, from its forge. May take minutes.",
+            "Fetch what is new in a project of this database from its forge. May take minutes.",
         )._replace(is_writing=True, is_talking=True),
     ]  # fmt: skip
 
@@ -481,7 +481,7 @@ def _ask(
 def _sync(
     history: "History",
     *,
-    project: Annotated[str, Meta(min_length=1, max_length=_MAX_NAME, description="a project that the database holds")],
+    project: Annotated[str, Meta(min_length=1, max_length=_MAX_NAME, description="a project of this database")],
 ) -> ToolAnswer:
     """A project that a person has fetched before, and no other: what an issue says must not choose what is fetched."""
     name = history.projects.name(project)

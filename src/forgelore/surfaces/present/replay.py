@@ -227,9 +227,8 @@ def _verdict(found: "Replay") -> Html:
 def _meanings() -> Html:
     rows = [[tag("b", word), text] for word, text in _EXPLAINED]
     limits = (
-        "Texts are read as they are now, also where they were edited since. The scale of similarity comes from the"
-        " newest items. Marks of duplicates are what people happened to make: few of them make every figure of what"
-        " is right look smaller than it is."
+        "Texts are read as they are now, even if they were edited since. The scale of similarity comes from the newest"
+        " items. People mark only some of the duplicates: the fewer they mark, the worse these figures look."
     )
     return tag("details", tag("summary", "What the words mean"), html_table(rows, ("today", "")), tag("p", limits))
 

@@ -282,7 +282,7 @@ def _show_error(error: LoreError, visitor: Visitor | None, path: str, *, is_data
 
 
 async def _not_found(request: Request, _: Exception) -> Response:
-    error = NotFound(f"there is no page {request.url.path[:100]}", hint="start at the first page")
+    error = NotFound(f"page not found: {request.url.path[:100]}", hint="start at the first page")
     is_data = request.url.path.startswith("/api/")
     return _show_error(error, request.state.visitor, request.url.path, is_data=is_data)
 

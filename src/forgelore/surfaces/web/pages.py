@@ -164,7 +164,7 @@ def _find_queue(history: "History", project: str) -> object:
 def show_waiting(history: "History", asked: WebRequest) -> Answer:
     name = asked.path["name"]
     if name not in WAITING:
-        raise InvalidValue(f"there is no list {name[:40]!r}", hint=f"one of: {', '.join(WAITING)}")
+        raise InvalidValue(f"unknown list: {name[:40]!r}", hint=f"one of: {', '.join(WAITING)}")
     projects = history.projects.list()
     listing = Listing(f"/waiting/{name}", f"forgelore waiting {name}", asked, asked.query.get("q", "").strip())
     most = _EXPORTED if asked.query.get("as") else max(1, min(1_000, asked.number("limit", 200)))

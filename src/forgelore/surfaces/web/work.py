@@ -77,9 +77,7 @@ def start_apply(_: "History", request: WebRequest) -> Answer:
     """Carry a plan out, once somebody has typed the project's name. The gates are those of the command line."""
     project, run = _need(request, "project"), _number(request)
     if request.form.get("confirm", "").strip() != project:
-        raise InvalidValue(
-            f"to close items of {project}, type its name", hint="go back, and type it as it stands there"
-        )
+        raise InvalidValue(f"to close items of {project}, type its name", hint="go back and type it exactly as shown")
     hours = request.form.get("hours", "0")
     if hours not in map(str, GRACE):
         raise InvalidValue(f"{hours[:20]} hours of grace are not offered")
@@ -124,9 +122,7 @@ def cancel_work(_: "History", request: WebRequest) -> Answer:
 def _find(request: WebRequest) -> Work:
     work = request.works.get(request.path["id"])
     if work is None:
-        raise NotFound(
-            "this work is not known", hint="the server was started again since; the lists show what came of it"
-        )
+        raise NotFound("this work is not known", hint="the server has been restarted since; the lists show the result")
     return work
 
 
