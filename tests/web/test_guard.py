@@ -31,6 +31,9 @@ SAMPLES = {
     "/api/v1/similar/{ref:path}": "/api/v1/similar/%231", "/api/v1/count/{what}": "/api/v1/count/issues",
     "/api/v1/waiting": "/api/v1/waiting", "/api/v1/duplicates": "/api/v1/duplicates",
     "/api/v1/duplicates/answer": "/api/v1/duplicates/answer", "/api/v1/history": "/api/v1/history?path=src/cache.py",
+    "/api/v1/openapi.json": "/api/v1/openapi.json", "/api/v1/tasks/sync": "/api/v1/tasks/sync",
+    "/api/v1/tasks/ask": "/api/v1/tasks/ask", "/api/v1/tasks/{id}": "/api/v1/tasks/none",
+    "/api/v1/tasks/{id}/events": "/api/v1/tasks/none/events", "/api/v1/tasks/{id}/cancel": "/api/v1/tasks/none/cancel",
     "/api/v1/changes": "/api/v1/changes", "/api/v1/projects": "/api/v1/projects",
 }  # fmt: skip
 TOKENS = {role: f"{role}-0123456789abcdef" for role in ROLES}
