@@ -32,6 +32,7 @@ BENCHES = (
     "event",
     "evidence",
     "outside",
+    "comments",
     "blind",
     "rescore",
     "queries",

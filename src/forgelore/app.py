@@ -38,7 +38,7 @@ from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connect
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.sqlite.connection import read_only, stamp_of
+from forgelore.store.sqlite.connection import stamp_of
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.refs import Hosts, is_loopback, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
@@ -90,11 +90,14 @@ class App:
         """Who reads. No call can change it."""
         return self._viewer
 
-    def narrow_internal(self, include_internal: bool) -> bool:  # noqa: FBT001 - what a call asks for
-        """Return whether one call includes them. It may leave them out; it may not ask for more than was opened."""
+    def store_for_call(self, *, include_internal: bool) -> Store:
+        """Return the store as one call sees it: that may leave out what only members see, and ask for no more than the
+        history was opened with.
+        """
         if include_internal:
             self.check_internal("confidential items and internal notes")
-        return include_internal
+            return self.store()
+        return self.store().seen_by(self._viewer.without_internal())
 
     def check_internal(self, what: str) -> None:
         """Refuse what cannot be shown without confidential items and internal notes."""
@@ -124,6 +127,8 @@ class App:
             self._stamp = stamp_of(self.config.db)
             self._store = open_store(self.config.db, create=create, for_reading=self.for_reading, now_ms=self.now_ms)
         if create and self._store.is_read_only:
+            from forgelore.store.sqlite.unlocked import read_only
+
             raise read_only(self.config.db)
         return self._store
 
@@ -380,7 +385,7 @@ class App:
 
     def download(self, url: str, path: str, *, max_bytes: int) -> None:
         """Write what a server gives to everybody to a file; no token is sent."""
-        from forgelore.net.client import download
+        from forgelore.net.public import download
 
         download(url, path, ca_file=self.config.ca_file, max_bytes=max_bytes)
 
@@ -491,7 +496,7 @@ class App:
             for project in list_projects(self.store()):
                 if project.name.host == host:
                     return project.name.forge
-        from forgelore.net.client import probe_forge
+        from forgelore.net.public import probe_forge
 
         root = f"https://{host}" if host in self._https_hosts else web_root(host)
         return probe_forge(root, self.config.ca_file or None)

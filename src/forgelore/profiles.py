@@ -181,3 +181,20 @@ PATTERNS = "owner/* or gitlab:group/**"
 def profile_of(forge: str) -> ForgeProfile:
     """Return the profile of a project's forge; an imported tracker's for what this version does not know."""
     return PROFILES.get(forge, LOCAL)
+
+
+class ProjectName(NamedTuple):
+    """Where a project lives: `github.com` + `acme/web`. `forge` is a profile's name, or "local"."""
+
+    forge: str
+    host: str
+    path: str
+
+    def __str__(self) -> str:
+        profile = PROFILES.get(self.forge)
+        if profile is None:
+            return self.path
+        if self.host == profile.host:
+            return self.path if profile is DEFAULT else f"{profile.prefix}{self.path}"
+        scheme = "http" if self.host.startswith(("127.", "localhost", "[::1]")) else "https"
+        return f"{scheme}://{self.host}/{self.path}"

@@ -187,6 +187,10 @@ def test_action_recipe_and_program_have_the_same_defaults():
         "report",
         "about",
         "comment-on-maintainers",
+        "report-similar",
+        "digest-issue",
+        "label-close",
+        "thresholds",
     }
     assert declared["close-after"] == str(default.close_after) == "0"
     given = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]["variables"]

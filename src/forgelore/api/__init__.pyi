@@ -95,6 +95,8 @@ from forgelore.dedupe.clusters import TargetPolicy as TargetPolicy
 from forgelore.dedupe.detect_new import Detection as Detection
 from forgelore.dedupe.intent import CardsMade as CardsMade
 from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
+from forgelore.dedupe.linking import Linked as Linked
+from forgelore.dedupe.linking import LinkLine as LinkLine
 from forgelore.dedupe.maintainers import Maintainers as Maintainers
 from forgelore.dedupe.overrides import OverrideAction as OverrideAction
 from forgelore.dedupe.plan import Canonicalized as Canonicalized
@@ -159,6 +161,7 @@ from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
 from forgelore.store.candidates import Candidate as Candidate
+from forgelore.store.closings import AnnouncedClosing as AnnouncedClosing
 from forgelore.store.closings import PlanItem as PlanItem
 from forgelore.store.decisions import AuditCase as AuditCase
 from forgelore.store.decisions import DedupeRun as DedupeRun

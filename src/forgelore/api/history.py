@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
+    from forgelore.store.item_lists import Facets
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText, ScrollDirection
 
@@ -273,6 +274,12 @@ class History:
         from forgelore.api.browse import count_matching
 
         return count_matching(self.app, what, query, filters)
+
+    def facets(self, query: str = "", **filters: Unpack[FilterWords]) -> "Facets":
+        """Return how many of the items that match have which type, state, label and author, the commonest first."""
+        from forgelore.api.browse import count_facets
+
+        return count_facets(self.app, query, filters)
 
     def labels(self, project: str | None = None) -> "tuple[LabelCount, ...]":
         """Return the labels that items have, the most used first."""

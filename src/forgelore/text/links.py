@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from forgelore.model import Involvement, Link, Note, Relation, ReviewVerdict
 from forgelore.records import CommitAuthor, GitName
-from forgelore.text.markdown import code_spans, is_inside, is_report
+from forgelore.text.items import is_report
+from forgelore.text.markdown import code_spans, is_inside
 from forgelore.text.refs import PAGE_KINDS, page_in_url
 
 # One pattern per mark: with a literal first character the scanner jumps from mark to mark at memory speed.

@@ -89,6 +89,14 @@ class Document(NamedTuple):
     value: object
 
 
+class Download(NamedTuple):
+    """An answer that is kept as a file."""
+
+    name: str
+    media_type: str
+    text: str
+
+
 class Work:
     """Long work that a page has started, and what it said so far. `next`: where to go on once it has ended; `undo`: the
     run that a rollback would take back; `text`: an answer as far as it is written.
@@ -127,7 +135,7 @@ class Events(NamedTuple):
     work: Work
 
 
-Answer = Page | Redirect | Data | Document | Background | Events
+Answer = Page | Redirect | Data | Document | Download | Background | Events
 Handler = Callable[["History", WebRequest], Answer]
 
 
@@ -285,6 +293,9 @@ def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Respo
     if isinstance(answer, Data):
         data = present_answer(answer.value, warnings=list(answer.warnings), elapsed_ms=0, failure=None)
         return JSONResponse(data, headers={"link": f'<{answer.next}>; rel="next"'} if answer.next else None)
+    if isinstance(answer, Download):
+        headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
+        return Response(answer.text, media_type=answer.media_type, headers=headers)
     frame = _frame(asked.visitor, asked.address) | {
         "asked": asked,
         "is_part": asked.is_part,

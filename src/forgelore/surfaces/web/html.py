@@ -48,7 +48,7 @@ def templates() -> Environment:
     )  # fmt: skip
     found.filters |= {
         "markdown": markdown, "marked": marked, "ago": ago, "day": day, "clean": clean, "printable": printable,
-        "page": item_page, "safe": safe,
+        "page": item_page, "lines": lines_page, "safe": safe,
     }  # fmt: skip
     found.globals |= {"version": __version__, "counted": counted_noun, "file": static_file}
     return found
@@ -75,6 +75,12 @@ def safe(url: str | None) -> str:
 def item_page(ref: str, project: str = "") -> str:
     """Return the address of our page of an item, a commit or a file."""
     return f"/item/{quote(ref, safe='')}" + (f"?project={quote(project, safe='')}" if project else "")
+
+
+def lines_page(ref: str, first: int, last: int, project: str = "") -> str:
+    """Return the address of some lines of what is read of an item, a commit or a file."""
+    more = f"&project={quote(project, safe='')}" if project else ""
+    return f"/text/{quote(ref, safe='')}?lines={first}-{last}{more}#L{first}"
 
 
 def markdown(text: str | None, project: str = "") -> Markup:
