@@ -22,15 +22,7 @@ from forgelore.errors import (
     StoreError,
     UsageError,
 )
-from forgelore.forges.adapters import (
-    ADAPTERS,
-    ARCHIVES,
-    ArchiveReader,
-    Connection,
-    app_owner,
-    app_token,
-    archive_reader,
-)
+from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, app_token, archive_reader, owner_of
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
@@ -321,7 +313,7 @@ class App:
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
             raise InvalidValue(f"unsupported forge: {name.forge!r}", hint="upgrade forgelore")
-        key = (name.host, app_owner(self.config, self.environ, name), one_try_s)
+        key = (name.host, owner_of(self.config, self.environ, name), one_try_s)
         if key not in self._forges:
             self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, one_try_s))
         if one_try_s is None:

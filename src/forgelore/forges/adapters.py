@@ -29,7 +29,7 @@ class Adapter(NamedTuple):
     payloads: "Callable[[], PayloadReader]"
 
 
-def app_owner(config: "Config", environ: "Mapping[str, str]", name: "ProjectName") -> str:
+def owner_of(config: "Config", environ: "Mapping[str, str]", name: "ProjectName") -> str:
     """Return whose installation of an app the requests for a project are signed with; "" without an app."""
     from forgelore.config import find_app
 
