@@ -11,19 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forgelore.config import (
-    EMBEDDERS,
-    Config,
-    api_urls,
-    check_api_url,
-    data_folder,
-    find_app,
-    find_token,
-    host_of,
-    hosts_of,
-    load_config,
-    token_advice,
-)
+from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
 from forgelore.errors import (
     EmbedderError,
     EmbedderUnreachable,
@@ -33,7 +21,7 @@ from forgelore.errors import (
     StoreError,
     UsageError,
 )
-from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, app_token, archive_reader
+from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, app_token, archive_reader, owner_of
 from forgelore.profiles import PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
@@ -292,9 +280,7 @@ class App:
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
             raise InvalidValue(f"unsupported forge: {name.forge!r}", hint="upgrade forgelore")
-        app = find_app(self.config, self.environ, name.forge, name.host)
-        owner = name.path.partition("/")[0].lower() if app else ""  # whose installation it is
-        key = (name.host, owner, one_try_s)
+        key = (name.host, owner_of(self.config, self.environ, name), one_try_s)
         if key not in self._forges:
             self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, one_try_s))
         if one_try_s is None:
@@ -302,10 +288,12 @@ class App:
         return self._forges[key]
 
     def _connection(self, name: ProjectName, one_try_s: float | None) -> Connection:
+        from forgelore.config import find_sign_in
         from forgelore.forges.rest import TokenAccess
         from forgelore.net.client import Client
 
         kind, host = name.forge, name.host
+        app, token, advice = find_sign_in(self.config, self.environ, kind, host)
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
         if host in self._https_hosts:
             api_url, graphql_url = (url.replace("http://", "https://", 1) for url in (api_url, graphql_url))
@@ -313,17 +301,10 @@ class App:
             Client, api_url, rate=self.config.requests_per_second, ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, one_try_s=one_try_s,
         )  # fmt: skip
-        app = find_app(self.config, self.environ, kind, host)
-        if app:
-            access = TokenAccess(has_token=True, advice="check that the app is installed there, with its permissions")
-            secrets: Any = app_token(app, name.path, client, self.wall_clock).headers
-        else:
-            token, source = find_token(self.config, self.environ, kind, host)
-            access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
-            secrets = PROFILES[kind].token_headers(token) if token else None
-        return Connection(
-            host, graphql_url, access, partial(client, secret_headers=secrets), self.config.sync_window_days
-        )
+        secrets = app_token(app, name.path, client, self.wall_clock) if app else PROFILES[kind].token_headers(token)
+        client = partial(client, secret_headers=secrets if app or token else None)
+        access = TokenAccess(bool(app or token), advice)
+        return Connection(host, graphql_url, access, client, self.config.sync_window_days)
 
     def archive_reader(self, kind: str) -> ArchiveReader:
         """Return what reads archives of that kind: "gharchive" or "github-backup"."""
@@ -339,6 +320,7 @@ class App:
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `marks`
         are the files it is known by.
         """
+        from forgelore.config import find_token, token_advice
         from forgelore.forges.branch import StateBranch
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
@@ -366,6 +348,7 @@ class App:
         """Fetch a shallow copy of a project's repository and return it. It lies in the user's own folder: one that came
         with somebody's clone could bring settings that run programs.
         """
+        from forgelore.config import find_token, token_advice
         from forgelore.forges.clone import REF, fetch_copy
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)

@@ -414,6 +414,22 @@ def find_app(config: Config, environ: Mapping[str, str], forge: str, host: str) 
     return AppIdentity(ident, key.replace("\\n", "\n"))  # on one line, as some CI systems keep secrets
 
 
+class SignIn(NamedTuple):
+    """As whom a host is asked: an app, or whoever has the token ("": nobody), and what to do where it is refused."""
+
+    app: AppIdentity | None
+    token: str
+    advice: str
+
+
+def find_sign_in(config: Config, environ: Mapping[str, str], forge: str, host: str) -> SignIn:
+    app = find_app(config, environ, forge, host)
+    if app:
+        return SignIn(app, "", "check that the app is installed there, with its permissions")
+    token, source = find_token(config, environ, forge, host)
+    return SignIn(None, token, token_advice(config, environ, forge, host, source))
+
+
 def token_advice(config: Config, environ: Mapping[str, str], forge: str, host: str, source: str) -> str:
     """Return what to do about the token of a host: the refused one, which came from `source`, or a missing one ("")."""
     profile = PROFILES[forge]

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from sites import Site, serving
 
 from agents.talking import PLANTED, SECRET
+from forgelore.api import HistoryPool
 from forgelore.surfaces.web import api, pages, review, work
-from forgelore.surfaces.web.guard import ROLES
+from forgelore.surfaces.web.app import Pools, make_app
+from forgelore.surfaces.web.guard import ROLES, Access
 from forgelore.surfaces.web.html import markdown, marked
+from forgelore.surfaces.web.syncing import Hooks, Syncer
 
 ADDRESSES = (*pages.ADDRESSES, *review.ADDRESSES, *work.ADDRESSES, *api.ADDRESSES)
 # One address of each kind, in the project with traps; a new row needs a sample here.
@@ -33,6 +36,9 @@ SAMPLES = {
     "/api/v1/similar/{ref:path}": "/api/v1/similar/%231", "/api/v1/count/{what}": "/api/v1/count/issues",
     "/api/v1/waiting": "/api/v1/waiting", "/api/v1/duplicates": "/api/v1/duplicates",
     "/api/v1/duplicates/answer": "/api/v1/duplicates/answer", "/api/v1/history": "/api/v1/history?path=src/cache.py",
+    "/api/v1/openapi.json": "/api/v1/openapi.json", "/api/v1/tasks/sync": "/api/v1/tasks/sync",
+    "/api/v1/tasks/ask": "/api/v1/tasks/ask", "/api/v1/tasks/{id}": "/api/v1/tasks/none",
+    "/api/v1/tasks/{id}/events": "/api/v1/tasks/none/events", "/api/v1/tasks/{id}/cancel": "/api/v1/tasks/none/cancel",
     "/api/v1/changes": "/api/v1/changes", "/api/v1/projects": "/api/v1/projects",
 }  # fmt: skip
 TOKENS = {role: f"{role}-0123456789abcdef" for role in ROLES}
@@ -46,6 +52,19 @@ def guarded(trapped, tmp_path_factory, example):
     people.write_text("# who\n" + "".join(f"{token} {role} {role}-er\n" for role, token in TOKENS.items()))
     with serving(example, folder, "--tokens", str(people), FORGELORE_EMBEDDER="none") as url:
         yield url
+
+
+# What everybody may ask: to show who they are, and what proves itself by a signature or says nothing of a project.
+OPEN = {"/sign-in", "/sign-out", "/hooks", "/static"}
+
+
+def test_every_route_has_a_rule():
+    """A route that is put beside the tables has no role: it is one of these few, or a mistake."""
+    pools = Pools(*(HistoryPool(lambda: None) for _ in Pools._fields))
+    hooks = Hooks(TOKENS["read"], pools, Syncer(pools, 0), None)
+    app = make_app(pools, Access("read", {}, lambda: 0), ["http://127.0.0.1:1"], hooks=hooks)
+    routes = {route.path for route in app._inside.routes}
+    assert routes == {one.path for one in ADDRESSES} | OPEN
 
 
 def test_every_address_has_a_sample():

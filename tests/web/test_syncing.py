@@ -1,5 +1,6 @@
 """A served history stays fresh: by the clock, and when a forge says that something happened."""
 
+import concurrent.futures
 import hashlib
 import hmac
 import json
@@ -68,6 +69,24 @@ def test_projects_are_synced_by_the_clock(forge):
     number = forge.project.add_issue("Third", "It came while nobody looked", author="zoe")
     with serve(forge, "--sync-every", "60") as url:
         wait_for(Site(url), number)  # at the start: what happened while the server was away
+
+
+def test_fifty_people_read_while_syncs_write(forge):
+    """Each of them gets every page; nobody is told that the file is locked."""
+    numbers = [forge.project.add_issue(f"Part {at}", f"Text {at} of a burst", author="zoe") for at in range(40)]
+    with serve(forge, "--sync-every", "0", FORGELORE_WEBHOOK_SECRET=SECRET) as url:
+        site = Site(url)
+        address = site.data("/api/v1/projects")[0]["project"]
+        assert deliver(site, address).status_code == 202
+        paths = ("/", "/search?q=text+burst", f"/item/%23{numbers[0] - 1}", "/api/v1/items")
+
+        def read(person):
+            return [Site(url).get(paths[(person + at) % len(paths)]).status_code for at in range(len(paths))]
+
+        with concurrent.futures.ThreadPoolExecutor(50) as people:
+            found = [status for statuses in people.map(read, range(50)) for status in statuses]
+        assert set(found) == {200}
+        wait_for(site, numbers[-1])
 
 
 def test_without_a_secret_no_webhook_is_taken(forge):

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from forgelore.api.index import Index
     from forgelore.api.paths import Paths
     from forgelore.api.people import People
-    from forgelore.api.publish import PublicCopy
     from forgelore.api.setup import Setup
     from forgelore.api.sync import Sync
     from forgelore.api.triage import Triage
@@ -93,18 +92,6 @@ class Projects:
         """Return the full names of these stored projects, or of all."""
         found = [self._app.load_project(text) for text in texts] or list_projects(self._app.store())
         return [str(project.name) for project in found]
-
-    def load_public(
-        self, project: str | None = None, *, month: str | None = None, limit: int = 20_000, chars: int = 500,
-        for_members: bool = False,
-    ) -> "PublicCopy":  # fmt: skip
-        """Return what everybody may read of a project, to be published: the items that changed last with the beginning
-        of their texts, clusters, and one month. Raises Refused for a project that not everybody may read, unless it is
-        `for_members`; confidential items are left out of either.
-        """
-        from forgelore.api.publish import load_public_copy
-
-        return load_public_copy(self._app, project, month=month, limit=limit, chars=chars, for_members=for_members)
 
     @property
     def are_several(self) -> bool:

@@ -11,6 +11,7 @@ from forgelore.words import ProjectName
 if TYPE_CHECKING:
     from forgelore.api.fetch import ImportedFile, ReplayedProject, SyncedProject
     from forgelore.api.index import IndexParts
+    from forgelore.api.publish import PublicCopy
     from forgelore.ports.progress import Watcher
     from forgelore.sync.archive import Exported
     from forgelore.sync.status import SyncEstimate, SyncStatus
@@ -137,3 +138,15 @@ class Sync:
         store = self._app.store_for_call(include_internal=include_internal)
         done = export_file(store, self._app.load_project(project), os.fspath(path))
         return done if self._app.viewer.includes_internal else done._replace(left_out=0)
+
+    def load_public(
+        self, project: str | None = None, *, month: str | None = None, limit: int = 20_000, chars: int = 500,
+        for_members: bool = False,
+    ) -> "PublicCopy":  # fmt: skip
+        """Return what everybody may read of a project, to be published: the items that changed last with the beginning
+        of their texts, clusters, and one month. Raises Refused for a project that not everybody may read, unless it is
+        `for_members`; confidential items are left out of either.
+        """
+        from forgelore.api.publish import load_public_copy
+
+        return load_public_copy(self._app, project, month=month, limit=limit, chars=chars, for_members=for_members)

@@ -1,14 +1,15 @@
 """Adapters: the one table of forges, with the code that each is made of. Nothing is imported before it is asked for."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from forgelore.config import AppIdentity
-    from forgelore.forges.github.app_token import InstallationToken
+    from forgelore.config import AppIdentity, Config
     from forgelore.forges.rest import TokenAccess
     from forgelore.net.client import Client
     from forgelore.ports.forge import Forge, Page, PayloadReader
+    from forgelore.words import ProjectName
 
 
 class Connection(NamedTuple):
@@ -28,14 +29,23 @@ class Adapter(NamedTuple):
     payloads: "Callable[[], PayloadReader]"
 
 
+def owner_of(config: "Config", environ: "Mapping[str, str]", name: "ProjectName") -> str:
+    """Return whose installation of an app the requests for a project are signed with; "" without an app."""
+    from forgelore.config import find_app
+
+    return name.path.partition("/")[0].lower() if find_app(config, environ, name.forge, name.host) else ""
+
+
 def app_token(
     app: "AppIdentity", path: str, client: "Callable[..., Client]", wall_clock: "Callable[[], float]"
-) -> "InstallationToken":
-    """Return the token of an app for a project, on the one kind of forge that has apps."""
-    from forgelore.forges.github.app_token import InstallationToken
+) -> "Mapping[str, str]":
+    """Return the headers of an app's installation for a project, on the one kind of forge that has apps."""
+    from forgelore.forges.github.app_token import BearerHeader, InstallationToken
     from forgelore.forges.github.forge import HEADERS
 
-    return InstallationToken(app.id, app.key, path, lambda make: client(HEADERS, secret_headers=make), wall_clock)
+    make = partial(client, HEADERS)
+    made = InstallationToken(app.id, app.key, path, lambda headers: make(secret_headers=headers), wall_clock)
+    return BearerHeader(made.token)
 
 
 class ArchiveReader(NamedTuple):

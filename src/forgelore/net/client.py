@@ -111,15 +111,13 @@ class HttpAnswer:
 class Client:
     """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more; `jitter`
     draws from 0 to 1 how much longer each is. With `one_try_s` a request is tried once, for so many seconds.
-    `secret_headers` that are made anew from time to time are a function, asked before each request.
     """
 
     max_limits = MAX_LIMITS  # of one request
     remembers_trouble = True  # what keeps failing, or has no quota left, is not asked for a while
 
     def __init__(
-        self, base_url: str, headers: Mapping[str, str], *,
-        secret_headers: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
+        self, base_url: str, headers: Mapping[str, str], *, secret_headers: Mapping[str, str] | None = None,
         rate: float = 10.0, max_wait_s: float = 900.0, ca_file: str | None = None,
         sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time, jitter: Callable[[], float] = random.random,
@@ -130,9 +128,8 @@ class Client:
             raise ConfigError(
                 f"refusing plain http:// to {split.netloc}", hint="use https://; http:// is for loopback only"
             )
-        self._make_secrets = secret_headers if callable(secret_headers) else None
-        self._secrets = {} if callable(secret_headers) else dict(secret_headers or {})
-        for value in self._secrets.values():
+        self._secrets: Mapping[str, str] = secret_headers or {}  # read for each request: some are made anew
+        for value in self._secrets.values() if isinstance(self._secrets, dict) else ():
             if not (value.isascii() and value.isprintable()):  # httpx would quote it in its error
                 raise ConfigError(f"the token for {split.netloc} contains invalid characters", hint="copy it again")
         self.origin = (split.scheme, split.netloc)
@@ -409,8 +406,6 @@ class Client:
         raise ForgeError(f"{self.host} redirects in a loop", hint="try the project's current address")
 
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
-        if self._make_secrets is not None:
-            self._secrets = dict(self._make_secrets())
         headers = {**request.get("headers", {}), **self._secrets}
         timeout = request.get("timeout") or self._http.timeout
         started = self._clock()

@@ -11,7 +11,7 @@ https://docs.github.com/apps/creating-github-apps/authenticating-with-a-github-a
 import base64
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -39,20 +39,35 @@ class _AccessToken(Struct):
 _INSTALLATION, _ACCESS_TOKEN = Decoder(_Installation), Decoder(_AccessToken)
 
 
+class BearerHeader(Mapping[str, str]):
+    """A header whose value is made whenever it is read, which a client does for each request."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    def __getitem__(self, name: str) -> str:
+        if name != "Authorization":
+            raise KeyError(name)
+        return f"Bearer {self._make()}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("Authorization",))
+
+    def __len__(self) -> int:
+        return 1
+
+
 class InstallationToken:
-    """Headers with the token of the installation that covers a project. Threads may share it."""
+    """The token of the installation that covers a project. Threads may share it."""
 
     def __init__(
-        self, app_id: str, key: str, path: str, make_client: "Callable[[Callable[[], Mapping[str, str]]], Client]",
+        self, app_id: str, key: str, path: str, make_client: Callable[[Mapping[str, str]], Client],
         wall_clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self._app_id, self._sign, self._path, self._wall_clock = app_id, load_key(key), path, wall_clock
-        self._client = make_client(self._claim_headers)
+        self._client = make_client(BearerHeader(self._make_claim))
         self._guard = threading.Lock()
         self._token, self._ends_s = "", 0.0
-
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token()}"}
 
     def token(self) -> str:
         """Return a token that is good for five minutes or more. Raises AuthError where the app is not installed."""
@@ -100,11 +115,11 @@ class InstallationToken:
             hint="check FORGELORE_APP_ID, and that the private key is one of this app",
         )
 
-    def _claim_headers(self) -> dict[str, str]:
+    def _make_claim(self) -> str:
         now_s = int(self._now_s())
         claim = {"iat": now_s - _SKEW_S, "exp": now_s + _CLAIM_S, "iss": self._app_id}
         signed = f"{_encode({'alg': 'RS256', 'typ': 'JWT'})}.{_encode(claim)}"
-        return {"Authorization": f"Bearer {signed}.{_url_safe(self._sign(signed.encode()))}"}
+        return f"{signed}.{_url_safe(self._sign(signed.encode()))}"
 
 
 def load_key(text: str) -> Callable[[bytes], bytes]:

@@ -45,7 +45,7 @@ def run_site(context: Context, arguments: argparse.Namespace) -> WrittenSite:
     from forgelore.surfaces.present.site import build_site
 
     _check_folder(arguments.folder)
-    copy = context.history.projects.load_public(
+    copy = context.history.sync.load_public(
         arguments.project, month=arguments.month, limit=arguments.limit, for_members=arguments.members
     )
     size = 0

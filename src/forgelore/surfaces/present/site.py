@@ -134,12 +134,13 @@ def _cluster_page(clusters: "Sequence[PublicCluster]") -> list[Html]:
 
 
 def _cluster(cluster: "PublicCluster", *, is_open: bool) -> Html:
-    first, *others = cluster.members
+    first = cluster.members[0]
     rows = [
         [_link(one), one.state or "", tag("span", day(one.created_at), class_="number"), title(one.title)]
-        for one in others
+        for one in cluster.members
     ]
-    summary = tag("summary", _link(first), " ", title(first.title), f" · {len(cluster.members)} {cluster.kind}s")
+    number = tag("span", clean(first.ref), class_="number")  # a link in a summary is two things to press in one
+    summary = tag("summary", number, " ", title(first.title), f" · {len(cluster.members)} {cluster.kind}s")
     return tag("details", summary, html_table(rows, ("item", "state", "filed", "title")), open="" if is_open else None)
 
 

@@ -6,6 +6,7 @@ its row in the `ADDRESSES` of a module beside this one, with the least role that
 """
 
 import asyncio
+import concurrent.futures
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from forgelore.api import History, HistoryPool
     from forgelore.surfaces.web.syncing import Hooks
 
+_MAX_RUNNING, _MAX_ENDED = 50, 200
 _STATUSES = {NotFound: 404, InvalidValue: 400, Refused: 409, Locked: 409, RateLimited: 429, AuthError: 403}
 
 
@@ -74,10 +76,17 @@ class Redirect(NamedTuple):
 
 
 class Data(NamedTuple):
-    """An answer for programs, in the envelope of `--json`."""
+    """An answer for programs, in the envelope of `--json`. `next`: the address of the page behind this one."""
 
     value: object
     warnings: Sequence[str] = ()
+    next: str = ""
+
+
+class Document(NamedTuple):
+    """JSON that is no answer of the facade."""
+
+    value: object
 
 
 class Download(NamedTuple):
@@ -90,29 +99,43 @@ class Download(NamedTuple):
 
 class Work:
     """Long work that a page has started, and what it said so far. `next`: where to go on once it has ended; `undo`: the
-    run that a rollback would take back.
+    run that a rollback would take back; `text`: an answer as far as it is written.
     """
 
-    def __init__(self, title: str, project: str) -> None:
-        self.title, self.project = title, project
+    def __init__(self, title: str, project: str, owner: str = "") -> None:
+        self.title, self.project, self.owner = title, project, owner
         self.task: Task[None] = Task()
         self.lines: list[str] = []
-        self.next, self.next_title = "", ""
+        self.next, self.next_title, self.text = "", "", ""
         self.undo: int | None = None
+        self.answer: object = None
+        self.future: concurrent.futures.Future[None] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is over, also when it was cancelled before it began."""
+        return self.future is not None and self.future.done()
 
     def say(self, line: str) -> None:
         self.lines.append(line)
 
 
 class Background(NamedTuple):
-    """Work that goes on while its page is shown."""
+    """Work that goes on while its page is shown. `is_question`: it takes a model's time and writes little."""
 
     title: str
     project: str
     run: Callable[["History", Work], None]
+    is_question: bool = False
 
 
-Answer = Page | Redirect | Data | Download | Background
+class Events(NamedTuple):
+    """What work says while it goes on, as server-sent events."""
+
+    work: Work
+
+
+Answer = Page | Redirect | Data | Document | Download | Background | Events
 Handler = Callable[["History", WebRequest], Answer]
 
 
@@ -183,7 +206,11 @@ def _endpoint(address: Address, pools: Pools, works: dict[str, Work]) -> Callabl
             asked = (await _read(request, visitor))._replace(works=works)
             _check(address, asked, request)
             found = await pool.ask(lambda history: _carry_out(address.handler, history, asked))
-            return _start(found, pools, works) if isinstance(found, Background) else found
+            if isinstance(found, Events):
+                from forgelore.surfaces.web.tasks import stream_events
+
+                return StreamingResponse(stream_events(found.work), media_type="text/event-stream")
+            return _start(found, pools, works, visitor, is_data=is_data) if isinstance(found, Background) else found
         except LoreError as error:
             return _show_error(error, visitor, request.url.path, is_data=is_data)
         except Stopped:
@@ -194,12 +221,25 @@ def _endpoint(address: Address, pools: Pools, works: dict[str, Work]) -> Callabl
     return endpoint
 
 
-def _start(asked: Background, pools: Pools, works: dict[str, Work]) -> Response:
-    """Have work done by the thread that writes, and lead to its page."""
-    work = Work(asked.title, asked.project)
+def _start(
+    asked: Background, pools: Pools, works: dict[str, Work], visitor: Visitor, *, is_data: bool
+) -> Response:  # fmt: skip
+    """Have work done by the thread that writes, or one that asks, and lead to its page."""
+    running = [one for one in works.values() if not one.has_ended]
+    if len(running) >= _MAX_RUNNING:
+        raise RateLimited("too much work is waiting here", hint="ask again in a minute", wait_s=60.0)
+    for ident in [ident for ident, one in works.items() if one.has_ended][:-_MAX_ENDED]:
+        del works[ident]
+    work = Work(asked.title, asked.project, visitor.name)
     works[work.task.id] = work
-    pools.writing.submit(lambda history: asked.run(history, work), work.task)
-    return RedirectResponse(f"/work/{work.task.id}", status_code=303)
+    pool = pools.asking if asked.is_question else pools.writing
+    work.future = pool.submit(lambda history: asked.run(history, work), work.task)
+    if not is_data:
+        return RedirectResponse(f"/work/{work.task.id}", status_code=303)
+    from forgelore.surfaces.web.tasks import describe_task
+
+    envelope = present_answer(describe_task(work), warnings=[], elapsed_ms=0, failure=None)
+    return JSONResponse(envelope, status_code=202, headers={"location": f"/api/v1/tasks/{work.task.id}"})
 
 
 async def _read(request: Request, visitor: Visitor) -> WebRequest:
@@ -241,16 +281,18 @@ def _check(address: Address, asked: WebRequest, request: Request) -> None:
             raise AuthError("this form is out of date", hint="load the page again, then send it")
 
 
-def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Response | Background:
+def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Response | Background | Events:
     """Answer in a thread of the pool, HTML included."""
     answer = handler(history, asked)
-    if isinstance(answer, Background):
+    if isinstance(answer, Background | Events):
         return answer
+    if isinstance(answer, Document):
+        return JSONResponse(answer.value)
     if isinstance(answer, Redirect):
         return RedirectResponse(answer.address, status_code=303)
     if isinstance(answer, Data):
         data = present_answer(answer.value, warnings=list(answer.warnings), elapsed_ms=0, failure=None)
-        return JSONResponse(data)
+        return JSONResponse(data, headers={"link": f'<{answer.next}>; rel="next"'} if answer.next else None)
     if isinstance(answer, Download):
         headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
         return Response(answer.text, media_type=answer.media_type, headers=headers)
