@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, Stopped, format_error
 from forgelore.model import Project, ProjectName
-from forgelore.ports.forge import FetchCost, Forge, Resource
+from forgelore.ports.forge import Forge, Resource
 from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
 from forgelore.store.change_lines import find_without_lines, forget_old_lines
@@ -29,7 +29,6 @@ from forgelore.store.database import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, count_waiting, load_reasons, queue_jobs
 from forgelore.store.projects import StoredProject, find_project, save_project
-from forgelore.store.sqlite.schema import measure_megabytes
 from forgelore.store.sync import (
     acquire_lock,
     finish_run,
@@ -42,7 +41,7 @@ from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_
 from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, beating, fetch_lines, noting_progress, work_off
 from forgelore.sync.pages import KnownStore, PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
-from forgelore.sync.status import count_megabytes, count_requests
+from forgelore.sync.status import PlanCheck, plan_work
 from forgelore.text.dates import machine_ms
 from forgelore.words import KINDS, JobKind
 
@@ -91,15 +90,6 @@ class UnreadPart(NamedTuple):
     reason: str
     hint: str
     retry_at: int | None = None
-
-
-class PlanCheck(NamedTuple):
-    """What a first sync was expected to take, as `sync --plan` says it, and what it took."""
-
-    requests: int
-    requests_taken: int
-    megabytes: float
-    megabytes_taken: float
 
 
 class SyncResult(Struct):
@@ -240,9 +230,7 @@ class _Sync:
             confirm=lambda: context.lock.confirm(context.now()), saved=self.index,
         )  # fmt: skip
         self.pages.result.warnings = self.result.warnings  # told also when the run fails
-        self._planned: FetchCost | None = None
-        self._planned_items = self._planned_requests = self._spent_on_plan = 0
-        self._began_mb = measure_megabytes(self.store)
+        self.plan: PlanCheck | None = None
 
     def run(self) -> None:
         self._replay()
@@ -313,25 +301,9 @@ class _Sync:
     def _plan(self, resources: list[Resource], totals: Totals) -> None:
         """Estimate what a sync of many new items takes, to say afterwards how true it was: a dozen requests."""
         missing = {kind: max(0, (total or 0) - self.known.live_count(kind)) for kind, total in totals.items()}
-        items = sum(missing.values())
-        if items < PLANNED_FROM or self.options != SyncOptions(force=self.options.force, workers=self.options.workers):
-            return
-        before = self.forge.requests()
-        try:
-            self._planned = self.forge.estimate(self.project, missing)
-        except (ForgeError, AuthError, NotFound, RateLimited):
-            return  # nobody asked for it
-        self._planned_items = items
-        self._planned_requests = count_requests(self._planned, resources)
-        self._spent_on_plan = self.forge.requests() - before
-
-    def _check_plan(self, requests: int) -> PlanCheck | None:
-        if self._planned is None or self.result.unread:
-            return None
-        megabytes = count_megabytes(self._planned, self._planned_items)
-        grown = measure_megabytes(self.store) - self._began_mb
-        requests -= self._spent_on_plan
-        return PlanCheck(self._planned_requests, requests, round(megabytes, 1), round(grown, 1))
+        is_plain = self.options == SyncOptions(force=self.options.force, workers=self.options.workers)
+        if is_plain and sum(missing.values()) >= PLANNED_FROM:
+            self.plan = plan_work(self.store, self.forge, self.project, missing, resources)
 
     def _read(self, resources: list[Resource], totals: Totals) -> None:
         expected = {}
@@ -487,7 +459,7 @@ class _Sync:
         result.pending_jobs = sum(total for total, _ in waiting.values())
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
-            result.plan = self._check_plan(requests)
+            result.plan = self.plan.ended(self.store, requests) if self.plan and not result.unread else None
             result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
         result.status = "incomplete" if result.unread else "complete"
         status = (

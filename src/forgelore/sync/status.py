@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from forgelore.model import Kind, ProjectName
+from forgelore.errors import AuthError, ForgeError, NotFound, RateLimited
+from forgelore.model import Kind, Project, ProjectName
 from forgelore.ports.forge import FetchCost, Forge, Resource
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live_by_kind
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
 from forgelore.store.notes import count_notes
 from forgelore.store.projects import StoredProject, find_project, list_projects
+from forgelore.store.sqlite.schema import measure_megabytes
 from forgelore.store.sync import (
     KILLED,
     ListPosition,
@@ -104,6 +106,34 @@ def _run(store: Store, run: SyncRun, *, is_locked: bool) -> SyncRun:
 
 # Growth of the database, with payloads, search documents and both sets of vectors: bench/results/plan.md.
 _EMPTY_MB, _BYTES_PER_ITEM, _BYTES_PER_NOTE, _BYTES_PER_CHAR = 0.7, 6_000, 1_000, 2.6
+
+
+class PlanCheck(NamedTuple):
+    """What a first sync was expected to take, as `sync --plan` says it, and what it took."""
+
+    requests: int
+    requests_taken: int
+    megabytes: float
+    megabytes_taken: float
+
+    def ended(self, store: Store, requests: int) -> "PlanCheck":
+        """Return it with what was taken, which began below zero: with the plan's own requests, and the file's size."""
+        grown = round(self.megabytes_taken + measure_megabytes(store), 1)
+        return self._replace(requests_taken=self.requests_taken + requests, megabytes_taken=grown)
+
+
+def plan_work(
+    store: Store, forge: Forge, project: Project, missing: dict[Kind, int], resources: Sequence[Resource]
+) -> PlanCheck | None:
+    """Return what fetching these items takes; None where the forge does not say, because nobody asked for it."""
+    before = forge.requests()
+    try:
+        cost = forge.estimate(project, missing)
+    except (ForgeError, AuthError, NotFound, RateLimited):
+        return None
+    megabytes = round(count_megabytes(cost, sum(missing.values())), 1)
+    spent = forge.requests() - before
+    return PlanCheck(count_requests(cost, resources), -spent, megabytes, -measure_megabytes(store))
 
 
 def count_requests(cost: FetchCost, resources: Sequence[Resource]) -> int:
