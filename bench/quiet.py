@@ -23,7 +23,8 @@ HEAD = [
 NOTE = (
     "300 issues, 150 changes and (GitHub) 30 discussions of 120 comments and 50 replies each, all of them of today;"
     " nothing happened on the forge between the runs. Once a day the conversations of the last fourteen days are read"
-    " again, whatever their dates say: that is the line `a day later`, and here the long discussions are most of it."
+    " again, whatever their dates say: that is the line `a day later`. Of a long discussion the times of its"
+    " comments are compared first (NoteTimes), and it is read again where one differs."
 )
 
 

@@ -115,7 +115,8 @@ def open_context(path: str):
 
 
 def save(context, items: list) -> None:
-    from forgelore.triage.item import Fetched, save_fetched
+    from forgelore.triage.intake import Fetched
+    from forgelore.triage.item import save_fetched
 
     save_fetched(context, [Fetched(item) for item in items])
 

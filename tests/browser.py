@@ -30,6 +30,7 @@ _OPTIONS = (
     "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server",
+    "--hide-scrollbars",
 )  # fmt: skip
 
 
@@ -134,9 +135,9 @@ class Browser:
         for letter in text:
             self.press(letter)
 
-    def screenshot(self) -> bytes:
-        """Return the whole page as a PNG."""
-        return base64.b64decode(self._send("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    def screenshot(self, *, whole: bool = True) -> bytes:
+        """Return the whole page as a PNG, or what is in the window."""
+        return base64.b64decode(self._send("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
 
     def _send(self, method: str, **parameters: object) -> dict:
         self._last += 1

@@ -51,9 +51,12 @@ COUNT_MATCHED_ITEMS = """
     WHERE documents_fts MATCH ?
 """
 
+# The record of an FTS5 index that has no segments, so that no word is found and nothing looks damaged.
+NO_SEGMENTS = "UPDATE documents_fts_data SET block = x'00000000000000' WHERE id = 10"
+
 # What keeps a store from being searched: SQL, and what `doctor` says of it.
 UNSEARCHABLE = {
-    "full text emptied": ("DELETE FROM documents_fts_idx", "of its own documents"),
+    "full text emptied": (NO_SEGMENTS, "of its own documents"),
     "full text without settings": ("DELETE FROM documents_fts_config", "fts5"),
     "full text dropped": ("DROP TABLE documents_fts", "tables are missing: documents_fts"),
     "vectors' table dropped": ("DROP TABLE chunks", "tables are missing: chunks"),

@@ -17,10 +17,13 @@ from forgelore.config import (
     api_urls,
     check_api_url,
     data_folder,
+    find_app,
+    find_token,
     host_of,
     hosts_of,
     is_server,
     load_config,
+    token_advice,
 )
 from forgelore.errors import (
     ConfigError,
@@ -33,11 +36,11 @@ from forgelore.errors import (
     StoreError,
     UsageError,
 )
-from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, archive_reader
+from forgelore.forges.adapters import ADAPTERS, ARCHIVES, ArchiveReader, Connection, app_token, archive_reader
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.sqlite.connection import read_only, stamp_of
+from forgelore.store.sqlite.connection import stamp_of
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.refs import Hosts, is_loopback, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
@@ -80,7 +83,7 @@ class App:
         self._https_hosts: set[str] = set()  # of this machine, named with that scheme
         self._store: Store | None = None
         self._stamp: tuple[int, ...] | None = None  # of its file, before it was opened
-        self._forges: dict[tuple[str, float | None], Forge] = {}
+        self._forges: dict[tuple[str, str, float | None], Forge] = {}
         self._embedders: dict[str, Embedder] = {}
         self._chat_models: dict[str, ChatModel] = {}
 
@@ -89,11 +92,14 @@ class App:
         """Who reads. No call can change it."""
         return self._viewer
 
-    def narrow_internal(self, include_internal: bool) -> bool:  # noqa: FBT001 - what a call asks for
-        """Return whether one call includes them. It may leave them out; it may not ask for more than was opened."""
+    def store_for_call(self, *, include_internal: bool) -> Store:
+        """Return the store as one call sees it: that may leave out what only members see, and ask for no more than the
+        history was opened with.
+        """
         if include_internal:
             self.check_internal("confidential items and internal notes")
-        return include_internal
+            return self.store()
+        return self.store().seen_by(self._viewer.without_internal())
 
     def check_internal(self, what: str) -> None:
         """Refuse what cannot be shown without confidential items and internal notes."""
@@ -123,6 +129,8 @@ class App:
             self._stamp = None if self.is_served else stamp_of(self.config.db)
             self._store = self._open_store(create=create, for_reading=self.for_reading)
         if create and self._store.is_read_only:
+            from forgelore.store.sqlite.unlocked import read_only
+
             raise read_only(self.config.db)
         return self._store
 
@@ -347,7 +355,9 @@ class App:
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
             raise InvalidValue(f"unsupported forge: {name.forge!r}", hint="upgrade forgelore")
-        key = (name.host, one_try_s)
+        app = find_app(self.config, self.environ, name.forge, name.host)
+        owner = name.path.partition("/")[0].lower() if app else ""  # whose installation it is
+        key = (name.host, owner, one_try_s)
         if key not in self._forges:
             self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, one_try_s))
         if one_try_s is None:
@@ -355,22 +365,28 @@ class App:
         return self._forges[key]
 
     def _connection(self, name: ProjectName, one_try_s: float | None) -> Connection:
-        from forgelore.config import find_token, token_advice
         from forgelore.forges.rest import TokenAccess
         from forgelore.net.client import Client
 
         kind, host = name.forge, name.host
-        token, source = find_token(self.config, self.environ, kind, host)
-        access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
         if host in self._https_hosts:
             api_url, graphql_url = (url.replace("http://", "https://", 1) for url in (api_url, graphql_url))
         client = partial(
-            Client, api_url, secret_headers=PROFILES[kind].token_headers(token) if token else None,
-            rate=self.config.requests_per_second, ca_file=self.config.ca_file or None,
+            Client, api_url, rate=self.config.requests_per_second, ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, one_try_s=one_try_s,
         )  # fmt: skip
-        return Connection(host, graphql_url, access, client, self.config.sync_window_days)
+        app = find_app(self.config, self.environ, kind, host)
+        if app:
+            access = TokenAccess(has_token=True, advice="check that the app is installed there, with its permissions")
+            secrets: Any = app_token(app, name.path, client, self.wall_clock).headers
+        else:
+            token, source = find_token(self.config, self.environ, kind, host)
+            access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
+            secrets = PROFILES[kind].token_headers(token) if token else None
+        return Connection(
+            host, graphql_url, access, partial(client, secret_headers=secrets), self.config.sync_window_days
+        )
 
     def archive_reader(self, kind: str) -> ArchiveReader:
         """Return what reads archives of that kind: "gharchive" or "github-backup"."""
@@ -386,7 +402,6 @@ class App:
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `marks`
         are the files it is known by.
         """
-        from forgelore.config import find_token, token_advice
         from forgelore.forges.branch import StateBranch
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
@@ -400,7 +415,7 @@ class App:
 
     def download(self, url: str, path: str, *, max_bytes: int) -> None:
         """Write what a server gives to everybody to a file; no token is sent."""
-        from forgelore.net.client import download
+        from forgelore.net.public import download
 
         download(url, path, ca_file=self.config.ca_file, max_bytes=max_bytes)
 
@@ -414,7 +429,6 @@ class App:
         """Fetch a shallow copy of a project's repository and return it. It lies in the user's own folder: one that came
         with somebody's clone could bring settings that run programs.
         """
-        from forgelore.config import find_token, token_advice
         from forgelore.forges.clone import REF, fetch_copy
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
@@ -512,7 +526,7 @@ class App:
             for project in list_projects(self.store()):
                 if project.name.host == host:
                     return project.name.forge
-        from forgelore.net.client import probe_forge
+        from forgelore.net.public import probe_forge
 
         root = f"https://{host}" if host in self._https_hosts else web_root(host)
         return probe_forge(root, self.config.ca_file or None)

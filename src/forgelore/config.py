@@ -12,6 +12,7 @@ GITHUB_TOKEN, GH_TOKEN   the GitHub that GITHUB_SERVER_URL, GITHUB_API_URL or GH
 GITLAB_TOKEN             the GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else gitlab.com
 FORGEJO_TOKEN, GITEA_TOKEN  the server that FORGEJO_SERVER_URL, FORGEJO_API_URL or FORGEJO_HOST names; else codeberg.org
 gh, glab                 whatever these programs know of the host
+FORGELORE_APP_ID         an app with its private key, on the host of GITHUB_TOKEN; it comes before any other
 """
 
 import os
@@ -400,6 +401,30 @@ def find_token(config: Config, environ: Mapping[str, str], forge: str, host: str
             if environ.get(name, "").strip():
                 return environ[name].strip(), name
     return _ask_program(forge, host)
+
+
+class AppIdentity(NamedTuple):
+    """An app that a forge knows, with its private key (PEM)."""
+
+    id: str
+    key: str
+
+
+def find_app(config: Config, environ: Mapping[str, str], forge: str, host: str) -> AppIdentity | None:
+    """Return the app that the environment names for a host. Raises ConfigError for one without its key."""
+    names = PROFILES[forge].app_variables
+    if not names or not environ.get(names[0], "").strip() or host != _variables_host(config, environ, forge):
+        return None
+    ident, key, path = (environ.get(name, "").strip() for name in names)
+    if not key and not path:
+        raise ConfigError(f"{names[0]} is set without the app's key", hint=f"set {names[2]} to its .pem file")
+    if not key:
+        try:
+            with open(path, encoding="utf-8") as file:
+                key = file.read(100_000)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {path}, which {names[2]} names", hint="check the path") from error
+    return AppIdentity(ident, key.replace("\\n", "\n"))  # on one line, as some CI systems keep secrets
 
 
 def token_advice(config: Config, environ: Mapping[str, str], forge: str, host: str, source: str) -> str:

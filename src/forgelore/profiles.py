@@ -49,6 +49,7 @@ class ForgeProfile(NamedTuple):
 
     token_variables: tuple[str, ...] = ()
     host_variable: str = ""  # names the server that these belong to
+    app_variables: tuple[str, ...] = ()  # of an app instead of a person: its id, its private key, or the key's file
     program: tuple[str, ...] = ()  # prints the token of the host that is added to it
     sign_in: str = ""  # the command that signs a person in on the host that is added to it
     token_form: tuple[str, str] = ("Authorization", "Bearer ")  # a header, and what goes before the token
@@ -62,6 +63,7 @@ class ForgeProfile(NamedTuple):
         ""  # of an item's page, before the number of a note; where answers have the address, it is empty
     )
     code_pages: tuple[str, str] = ("", "")  # below a project: of a file at a commit, and of a commit
+    new_issue: str = ""  # below a project: the form for an issue, up to its title
     quiet_host: str = ""  # serves the same pages, and makes no cross references
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     logins: str = ""  # what the names of its people match as a whole; "": whatever looks like one
@@ -74,6 +76,7 @@ class ForgeProfile(NamedTuple):
         ""  # what proves that it sent a webhook: the secret itself, or a signature (SHA-256) made with it
     )
     hook_prefix: str | None = None  # before the signature; None: the header has the secret
+    hook_id: str = ""  # the header that is the same when a delivery is sent again
 
     @property
     def prefix(self) -> str:
@@ -92,13 +95,14 @@ GITHUB = ForgeProfile(
     # Letters, digits and single hyphens; accounts that a company manages end in _ and its short code.
     # https://docs.github.com/enterprise-cloud@latest/admin/identity-and-access-management/iam-configuration-reference/username-considerations-for-external-authentication
     logins=r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}(?:_[A-Za-z0-9]{1,10})?",
-    code_pages=("/blob/{commit}/{path}", "/commit/{commit}"),
+    code_pages=("/blob/{commit}/{path}", "/commit/{commit}"), new_issue="/issues/new?title=",
     host="github.com", web_hosts=("github.com", "www.github.com"),
     api_path="/api/v3", api_url="https://api.github.com", graphql_url="https://api.github.com/graphql",
     probe_path="/api/v3/meta",
     ci_server="GITHUB_SERVER_URL", ci_api="GITHUB_API_URL", ci_graphql="GITHUB_GRAPHQL_URL",
     ci_login="github-actions[bot]",
     token_variables=("GITHUB_TOKEN", "GH_TOKEN"), host_variable="GH_HOST",
+    app_variables=("FORGELORE_APP_ID", "FORGELORE_APP_KEY", "FORGELORE_APP_KEY_FILE"),
     program=("gh", "auth", "token", "--hostname"), sign_in="gh auth login --hostname",
     git_user="x-access-token",
     push_hints=PushHints(
@@ -110,11 +114,11 @@ GITHUB = ForgeProfile(
     comment_chars=65_536, alert="> [!WARNING]\n>", quiet_host="redirect.github.com", has_comment_stream=True,
     bot_setup=(".github/workflows/triage.yml", "forgelore/forgelore@"),
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS", ("private", "enabled"): "MMM"},
-    hook_header="x-hub-signature-256", hook_prefix="sha256=",
+    hook_header="x-hub-signature-256", hook_prefix="sha256=", hook_id="x-github-delivery",
 )  # fmt: skip
 GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
-    code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
+    code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"), new_issue="/-/issues/new?issue%5Btitle%5D=",
     host="gitlab.com", web_hosts=("gitlab.com",), api_path="/api/v4", probe_path="/api/v4/version",
     ci_server="CI_SERVER_URL", ci_api="CI_API_V4_URL", ci_graphql="CI_API_GRAPHQL_URL",
     token_variables=("GITLAB_TOKEN",), host_variable="GITLAB_HOST",
@@ -136,11 +140,12 @@ GITLAB = ForgeProfile(
         ("private", "enabled"): "MRR", ("private", "private"): "MRR",
     },
     hook_header="x-gitlab-token",
+    hook_id="idempotency-key",  # from 17.4 on
 )  # fmt: skip
 # Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
 FORGEJO = ForgeProfile(
     "forgejo", "Forgejo", _NOUNS | {"change": "pull request"}, numbering="shared",
-    code_pages=("/src/commit/{commit}/{path}", "/commit/{commit}"),
+    code_pages=("/src/commit/{commit}/{path}", "/commit/{commit}"), new_issue="/issues/new?title=",
     host="codeberg.org", web_hosts=("codeberg.org",), api_path="/api/v1", probe_path="/api/v1/version",
     ci_server="FORGEJO_SERVER_URL", ci_api="FORGEJO_API_URL",
     token_variables=("FORGEJO_TOKEN", "GITEA_TOKEN"), host_variable="FORGEJO_HOST",
@@ -155,12 +160,13 @@ FORGEJO = ForgeProfile(
     quiet_ending=("/", ""),  # a link is a reference when its path has four parts; one that ends with a slash has five
     # A team of a private repository may read its code and not its issues, and nobody tells: it is left out.
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS"},
-    hook_header="x-forgejo-signature", hook_prefix="",
+    hook_header="x-forgejo-signature", hook_prefix="", hook_id="x-forgejo-delivery",
 )  # fmt: skip
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(
-    name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={}
-)
+    name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={},
+    new_issue="", app_variables=(),
+)  # fmt: skip
 
 DEFAULT = GITHUB  # what `owner/repo` means
 PROFILES: dict[str, ForgeProfile] = {profile.name: profile for profile in (GITHUB, GITLAB, FORGEJO)}
@@ -175,3 +181,20 @@ PATTERNS = "owner/* or gitlab:group/**"
 def profile_of(forge: str) -> ForgeProfile:
     """Return the profile of a project's forge; an imported tracker's for what this version does not know."""
     return PROFILES.get(forge, LOCAL)
+
+
+class ProjectName(NamedTuple):
+    """Where a project lives: `github.com` + `acme/web`. `forge` is a profile's name, or "local"."""
+
+    forge: str
+    host: str
+    path: str
+
+    def __str__(self) -> str:
+        profile = PROFILES.get(self.forge)
+        if profile is None:
+            return self.path
+        if self.host == profile.host:
+            return self.path if profile is DEFAULT else f"{profile.prefix}{self.path}"
+        scheme = "http" if self.host.startswith(("127.", "localhost", "[::1]")) else "https"
+        return f"{scheme}://{self.host}/{self.path}"

@@ -79,7 +79,8 @@ class Edge(NamedTuple):
 class HumanDecision(NamedTuple):
     """What a person decided about a pair, or about one item (`target_id` 0): accept, reject, split or canonical by
     command, same, related, twin, not or unsure in a review (`item_id` is the newer item there), duplicate, related,
-    different or unsure in an audit. `chance`: that the pair is a duplicate, as it was estimated then.
+    different or unsure in an audit. `chance`: that the pair is a duplicate, as it was estimated then. `is_outdated`:
+    one of the texts was changed since.
     """
 
     item_id: int
@@ -88,6 +89,7 @@ class HumanDecision(NamedTuple):
     said_by: str
     said_at: int
     chance: float | None = None
+    is_outdated: bool = False
 
 
 class CandidatePair(NamedTuple):

@@ -1,4 +1,4 @@
-"""The words everything else is named by: kinds of items, what people type for them, how projects and items are named.
+"""The words everything else is named by: kinds of items, what people type for them, how items are named.
 
 Plain tuples and no libraries: a command that only reads pays for nothing more.
 """
@@ -8,19 +8,11 @@ from datetime import date
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypedDict
 
-from forgelore.profiles import DEFAULT, PROFILES
+from forgelore.profiles import ProjectName as ProjectName  # noqa: PLC0414
 
 Kind = Literal["issue", "change", "discussion", "release"]
 Representation = Literal["item", "thread", "intent"]  # the part of an item that a document holds; intent: its card
 Source = Literal["raw", "intent"]  # what is searched: what people wrote, or intent cards
-
-
-def source_of(representation: Representation | None) -> Source:
-    """Return which of the two lists, of full text and of vectors, keeps a document. That of none (its document is gone)
-    is taken for one that people wrote.
-    """
-    return "intent" if representation == "intent" else "raw"
-
 
 KINDS: tuple[Kind, ...] = ("issue", "change", "discussion", "release")
 
@@ -90,23 +82,6 @@ class NoteScope(StrEnum):
     COMMENTS = "comments"  # the plain stream below an item
     REVIEW_SUMMARIES = "reviews"  # what reviewers wrote above their remarks
     LINE_COMMENTS = "line_comments"  # their remarks at lines of the change
-
-
-class ProjectName(NamedTuple):
-    """Where a project lives: `github.com` + `acme/web`. `forge` is a profile's name, or "local"."""
-
-    forge: str
-    host: str
-    path: str
-
-    def __str__(self) -> str:
-        profile = PROFILES.get(self.forge)
-        if profile is None:
-            return self.path
-        if self.host == profile.host:
-            return self.path if profile is DEFAULT else f"{profile.prefix}{self.path}"
-        scheme = "http" if self.host.startswith(("127.", "localhost", "[::1]")) else "https"
-        return f"{scheme}://{self.host}/{self.path}"
 
 
 class ItemKey(NamedTuple):

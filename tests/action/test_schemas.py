@@ -21,6 +21,7 @@ WORKFLOWS = [
     TRIAGE / "triage.yml",
     TRIAGE / "split.yml",
     DETECT_NEW,
+    ROOT / "docs" / "pages" / "github.yml",
 ]
 FOR_USERS = [TRIAGE / "triage.yml", TRIAGE / "split.yml"]
 WRITES = {"contents": "write", "issues": "write", "pull-requests": "write"}
@@ -32,7 +33,7 @@ READS = dict.fromkeys(WRITES, "read")
     [
         ("github-actions", [ROOT / "action.yml"]),
         ("github-workflows", WORKFLOWS),
-        ("gitlab-ci", [TRIAGE / "gitlab-ci.yml"]),
+        ("gitlab-ci", [TRIAGE / "gitlab-ci.yml", ROOT / "docs" / "pages" / "gitlab.yml"]),
     ],
 )
 def test_the_official_schema_accepts(schema, files):
@@ -186,6 +187,10 @@ def test_action_recipe_and_program_have_the_same_defaults():
         "report",
         "about",
         "comment-on-maintainers",
+        "report-similar",
+        "digest-issue",
+        "label-close",
+        "thresholds",
     }
     assert declared["close-after"] == str(default.close_after) == "0"
     given = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]["variables"]

@@ -16,6 +16,7 @@ FILES = [
     "docs/triage/triage.yml",
     "docs/triage/split.yml",
     "docs/triage/detect-new.yml",
+    "docs/pages/github.yml",
 ]
 BIN = os.path.join(sys.prefix, "bin", "zizmor")
 

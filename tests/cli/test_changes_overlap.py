@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from clones.repositories import make_repository
 from forgelore.errors import InvalidValue
 from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
 
@@ -67,6 +68,37 @@ def test_somebody_who_has_not_opened_a_change_asks_by_its_diff_path_or_issue(typ
     asked = typed("changes", "overlap", "--diff", "-", stdin=DIFF.encode())
     assert "changes the same 2 lines" in asked.out
     assert "No other change overlaps with it." in typed("changes", "overlap", "--path", "src/nowhere.py").out
+
+
+ADDS = (
+    "@@ -1,4 +1,4 @@\n import settings\n-timeout_seconds = 30\n+timeout_seconds = 60\n-retry_attempts = 3\n"
+    "+retries_total = 60\n-backoff = read_backoff()\n+backoff_seconds = 60\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("timeout_seconds = 60\nretries_total = 60\nbackoff_seconds = 60\n", "3 of the 3 lines that it adds are on"),
+        ("read_limits_of(settings)\n", "3 of the 3 lines that it removes are gone from"),
+        ("timeout_seconds = 30\nretry_attempts = 3\nbackoff = read_backoff()\n", ""),
+        (None, ""),
+    ],
+    ids=["there", "gone", "as it was", "another file"],
+)
+def test_what_the_default_branch_has_or_lacks_by_now_is_told(typed, github, tmp_path, content, said):
+    files = [("modified", "src/waits.py", {"patch": ADDS})]
+    number = github.project.add_change("Wait", files=files, author="di", head="b-wait")
+    path = "src/other.py" if content is None else "src/waits.py"
+    repository = make_repository(tmp_path / "web", {path: f"import settings\n{content}", "README.md": "# Web\n"})
+    assert typed("sync", "acme/web").code == 0
+    assert typed("index-code", str(repository), "--project", "acme/web").code == 0
+    done = typed("changes", "overlap", f"#{number}")
+    assert ("the default branch" in done.out, said in done.out) == (bool(said), True)
+    draft = f"--- a/src/waits.py\n+++ b/src/waits.py\n{ADDS}"
+    data = typed("changes", "overlap", "--diff", "-", "--json", stdin=draft.encode()).data
+    assert data["on_default"].startswith(said)
+    assert bool(data["on_default"]) == bool(said)
 
 
 @pytest.mark.parametrize(

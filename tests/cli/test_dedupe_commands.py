@@ -30,7 +30,7 @@ def closing(github, cli, github_env):
 def test_a_plan_is_made_reviewed_applied_and_taken_back(closing, tmp_path):
     first, second, third = closing.numbers
     closing.decide(second, first)
-    assert closing.run("plan").code == 13
+    assert closing.run("plan", "--dry-run").code == 13
     assert closing.run("accept", f"#{third}", f"#{first}").code == 0
     made = closing.run("canonicalize", "--json")
     assert made.data["clusters"][0]["numbers"] == closing.numbers
@@ -203,3 +203,20 @@ def test_a_model_is_shown_the_files_and_the_patch_of_a_change(github, cli, githu
         (asked,) = [text for text in map(prompt_of, model.asked) if f"item change {change}>\n" in text]
     assert "files:\nsrc/new_part.py\nsrc/old.py\npatch:\na/src/new_part.py b/src/new_part.py" in asked
     assert github.good_token not in asked
+
+
+def test_what_people_called_related_is_listed_and_posted_and_taken_back(closing):
+    first, second, third = closing.numbers
+    assert "Nothing to link" in closing.run("link").out
+    assert closing.run("review", f"#{second}", f"#{first}", "--answer", "related").code == 0
+    assert closing.run("review", f"#{third}", f"#{first}", "--answer", "related").code == 0
+    listed = closing.run("link")
+    assert f"#{second} is related to #{first}: Crash on start" in listed.out
+    assert "2 comments; post them: forgelore dedupe link --yes" in listed.out
+    assert closing.portrait([second])[second][4] == []
+    done = closing.run("link", "--yes")
+    assert f"✓ #{third} names #{first}" in done.out
+    assert closing.portrait([second])[second][4][0].endswith(f"Related to #{first}.")
+    run = str(closing.run("runs", "--step", "link", "--json").data[0]["id"])
+    assert closing.run("rollback", run, "--yes").code == 0
+    assert closing.portrait([second])[second][4] == []

@@ -52,10 +52,34 @@ def test_programs_get_every_citation(tracker):
 
 
 def test_limits_and_dates(tracker):
-    assert "1 more with --limit" in tracker("history", FILE, "--limit", "1", "--since", "2026-03-15").out
-    assert "nothing in this period" in tracker("history", FILE, "--until", "2020").out
+    assert "1 more: --offset 1" in tracker("history", FILE, "--limit", "1", "--since", "2026-03-15").out
+    assert "Nothing of that kind in this period" in tracker("history", FILE, "--until", "2020").out
     assert tracker("history", FILE, "--limit", "0").err.startswith("! --limit 0 is out of range")
     assert tracker("history", FILE, "--since", "2026", "--after", "2026").code == 2
+
+
+def test_pages_go_on_where_the_last_one_ended(tracker):
+    whole = tracker("history", FILE, "--json").data
+    refs = [one["ref"] for one in (*whole["decisions"], *whole["entries"])]
+    paged = []
+    for offset in range(4):
+        data = tracker("history", FILE, "--limit", "1", "--offset", str(offset), "--json").data
+        paged += [one["ref"] for one in (*data["decisions"], *data["entries"])]
+    assert paged == refs
+    last = tracker("history", FILE, "--limit", "1", "--offset", "3").out
+    assert "Decisions" not in last
+    assert "more:" not in last
+    assert "Only 4 in all" in tracker("history", FILE, "--offset", "4").out
+    assert tracker("history", FILE, "--offset", "-1").code == 13
+
+
+def test_one_kind_is_shown_alone(tracker):
+    data = tracker("history", FILE, "--kind", "decision", "--json").data
+    assert (data["decision_count"], data["entry_count"]) == (2, 0)
+    data = tracker("history", FILE, "--kind", "change", "--json").data
+    assert (data["decision_count"], [one["kind"] for one in data["entries"]]) == (0, ["change", "change"])
+    assert "Nothing of that kind" in tracker("history", FILE, "--kind", "commit").out
+    assert tracker("history", FILE, "--kind", "commits").code == 2
 
 
 def test_a_path_that_nobody_knows(tracker):

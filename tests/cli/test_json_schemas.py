@@ -42,10 +42,12 @@ OFFLINE = {
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],
     "dedupe audit": ["dedupe", "audit", "--against", "history", "--kind", "issue", "--sample", "5", "--others", "2"],
+    "dedupe link": ["dedupe", "link"],
     "dedupe runs": ["dedupe", "runs"],
     "changes overlap": ["changes", "overlap"],
     "list": ["list", "issues"],
     "who": ["who", "mira-k"],
+    "waiting": ["waiting", "answer"],
     "me": ["me", "--as", "mira-k"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
@@ -59,7 +61,7 @@ ONLINE = {
     "auth-test": ["auth-test", "acme/web"],
 }
 # These need a file, a clone or an embedder (below), or serve until they are stopped (tests/web).
-OWN = {"import", "export", "open", "evaluate", "embed", "index-code", "serve"}
+OWN = {"import", "export", "open", "evaluate", "embed", "index-code", "serve", "site"}
 # One needs the other: test_dedupe_commands, test_audit_commands, test_dedupe_chain.
 CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report", "dedupe refresh"}
 
@@ -105,6 +107,7 @@ def test_files_in_and_out_keep_to_their_schemas(demo, demo_file, tmp_path):
     project = ("--project", "lanternsync/lantern")
     assert demo("evaluate", str(queries), *project, "--decide", "--missed", "3", "--json").code == 0
     assert demo("embed", "--embedder", "lore", *project, "--json").code == 0
+    assert demo("site", str(tmp_path / "site"), *project, "--json").code == 0
     assert demo("sync", "acme/web", "--plan", "--json", GITHUB_API_URL="http://127.0.0.1:1").code != 0
 
 

@@ -220,10 +220,10 @@ def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place,
 def test_a_store_that_was_written_while_it_was_read_without_locks_says_so(lantern):
     """An old page and a new one may have met in one answer."""
     from forgelore.errors import StoreError
-    from forgelore.store.sqlite.connection import portrait_of
+    from forgelore.store.sqlite.unlocked import file_stamp
 
     store = SqliteStore(str(lantern))
-    store._portrait = portrait_of(str(lantern))
+    store._stamp = file_stamp(str(lantern))
     assert store.value("SELECT count(*) FROM items")
     connection = apsw.Connection(str(lantern))
     connection.execute("UPDATE items SET title = 'x'")

@@ -8,7 +8,7 @@ import pytest
 
 from forgelore.index.update import index_items
 from forgelore.store.projects import list_projects
-from forgelore.text.markdown import MARKER, is_report
+from forgelore.text.items import MARKER, is_report
 from forgelore.triage.report import Report, ReportRow, build_report
 from old_stores import forget_migrations
 

@@ -39,3 +39,11 @@ def test_facts_say_how_it_was():
     assert "it was open" in told[0].speaking_for
     assert "what the texts mean" in told[0].speaking_for
     assert "it was closed" in told[1].speaking_against
+
+
+def test_what_speaks_against_a_match_says_what_is_missing():
+    pair = {"cosine": 0.1, "cosine_z": -3.0, "words_z": -3.0, "title": 0.0, "jaccard": 0.0, "recency": 0.0}
+    (told,) = find_facts(load_trees("lore"), [pair])
+    assert "few words that both use" in told.speaking_against
+    assert not [says for says in told.speaking_against if "unknown" in says]
+    assert not {"words that both use", "little time between them"} & {*told.speaking_against}

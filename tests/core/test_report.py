@@ -440,3 +440,12 @@ def test_a_fact_alone_is_a_comment_and_is_cut_last():
     assert "This changes the same line as [pull request 45: Rework login](" in text
     assert "imilar" not in text
     assert "This changes the same line as" in build_report(alone._replace(max_chars=len(text.encode())))
+
+
+def test_a_quote_that_is_a_part_of_another_is_not_shown_beside_it():
+    quotes = [error("internal compiler error: unexpected panic"), error("error: unexpected panic"), error("panic)")]
+    text = build_report(report(quotes=(*quotes, error("no RPC connection"))))
+    folded = text.partition("<summary>Why</summary>")[2]
+    assert [line for line in folded.splitlines() if line.startswith("- ")] == [
+        "- error: `internal compiler error: unexpected panic`", "- error: `no RPC connection`"
+    ]  # fmt: skip

@@ -150,3 +150,25 @@ def actions(result):
 def reasons(result):
     """Number -> why it stays open, of a plan or an apply; None: it is (to be) closed."""
     return {line.number: ReasonCode(line.reason) if line.reason else None for line in result.lines}
+
+
+def approve(closing, number):
+    if closing.has_shared_numbers:
+        closing.project.review(number, "", author="ben", state="APPROVED")
+    else:
+        closing.item(number, "change").approved_by = ["ben"]
+
+
+def let_merge(closing, number):
+    if closing.forge.name == "github":
+        closing.item(number, "change").is_merging = True
+    elif closing.has_shared_numbers:
+        closing.project.record_event(
+            closing.item(number, "change"), "auto_merge_enabled", "ben", closing.project.world.now()
+        )
+    else:
+        closing.item(number, "change").extra["merge_when_pipeline_succeeds"] = True
+
+
+def push(closing, number):
+    closing.project.push(number, [("added", "more.py")])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dedupe.closing_lab import reasons
+from dedupe.closing_lab import approve, let_merge, push, reasons
 from forgelore.dedupe.reasons import ReasonCode
 
 HOURS = 72
@@ -117,19 +117,51 @@ def test_two_plans_with_hours_of_grace_label_and_tell_once(closing):
     assert (labels, len(comments)) == (["possible-duplicate"], 1)
 
 
-def test_what_people_objected_to_is_planned_again_only_after_somebody_accepted_it(closing):
+def lock(lab, copy, *, is_on=True):
+    if lab.has_shared_numbers:
+        lab.item(copy).locked = is_on
+    else:
+        lab.item(copy).extra["discussion_locked"] = is_on
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        (lambda lab, copy: lab.on_issue("comment", copy, "it is not", author="zoe"), ReasonCode.DISCUSSED_SINCE_PLAN),
+        (lambda lab, copy: lab.on_issue("edit", copy, body="With a proxy, too"), ReasonCode.EDITED_SINCE_PLAN),
+        (lock, ReasonCode.CONVERSATION_LOCKED),
+    ],
+    ids=["commented", "edited", "locked and unlocked"],
+)
+def test_what_people_objected_to_is_planned_again_only_after_somebody_accepted_it(closing, act, reason):
+    """People were told that it stays open."""
     run, copy = begin(closing)
     closing.time.pass_by(3600)
-    closing.on_issue("comment", copy, "it is not", author="zoe")
+    act(closing, copy)
     closing.time.pass_by((HOURS + 1) * 3600)
     closing.apply(run)
+    lock(closing, copy, is_on=False)
     closing.time.pass_by(600)
     closing.lab.sync()
     for _ in range(2):
-        assert reasons(closing.plan()) == {copy: ReasonCode.DISCUSSED_SINCE_PLAN}
+        assert reasons(closing.plan()) == {copy: reason}
     closing.time.pass_by(60)
     closing.say("accept", copy, 1)
     assert reasons(closing.plan()) == {copy: None}
+
+
+@pytest.mark.parametrize("act", [approve, let_merge, push], ids=["approved", "auto-merge", "new commits"])
+def test_what_happens_to_a_change_in_its_hours_of_grace_keeps_it_open(closing, act):
+    _, copy = closing.prepare(kind="change")
+    run = closing.planned()
+    assert reasons(closing.apply(run, close_after=HOURS)) == {copy: ReasonCode.IN_GRACE}
+    closing.time.pass_by(3600)
+    act(closing, copy)
+    closing.time.pass_by((HOURS + 1) * 3600)
+    reason = ReasonCode.EDITED_SINCE_PLAN if act is push else ReasonCode.CHANGE_APPROVED
+    assert reasons(closing.apply(run)) == {copy: reason}
+    state, labels, _, _, comments = closing.portrait([copy], "change")[copy]
+    assert (state, labels, "stays open" in comments[0]) == ("open", [], True)
 
 
 def test_nothing_is_closed_onto_an_item_that_waits_for_its_own_closing(closing):

@@ -5,6 +5,7 @@ import pytest
 from dedupe.closing_lab import ClosingLab, reasons
 from forgelore.api.dedupe import Dedupe
 from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.review import answer_pair
 from forgelore.errors import InvalidValue
 
 
@@ -43,10 +44,34 @@ def test_a_dry_run_keeps_nothing(closing):
     assert closing.store.total_changes == before
 
 
-def test_a_plan_needs_clusters(closing):
-    closing.prepare()
-    with pytest.raises(InvalidValue, match="no clusters"):
-        closing.plan()
+def test_a_plan_builds_the_clusters_anew_where_somebody_has_decided_since(closing):
+    _, copy, other = closing.prepare(copies=2)
+    assert reasons(closing.plan()) == {copy: None, other: None}
+    closing.time.pass_by(60)
+    closing.say("split", copy)
+    assert reasons(closing.plan()) == {other: None}
+    assert closing.store.value("SELECT count(*) FROM dedupe_runs WHERE step = 'canonicalize'") == 2
+    closing.plan()
+    assert closing.store.value("SELECT count(*) FROM dedupe_runs WHERE step = 'canonicalize'") == 2
+
+
+def test_what_people_call_the_same_in_a_chain_is_closed_onto_the_one_that_stays(closing):
+    """Nobody is asked about every pair of five copies: who calls a and b the same, and b and c, has said it of a and c."""
+    first, *others = (closing.add(f"Crash {at}", f"{'It stops. ' * at} EACCES", author=f"user{at}") for at in range(5))
+    if "forgejo" in closing.lab.name_text:
+        closing.named = ("ana",)
+    closing.lab.sync()
+    for newer, older in ((2, 1), (3, 2), (4, 1), (4, 3), (5, 4)):
+        closing.time.pass_by(60)
+        ids, now = (closing.id_of(newer), closing.id_of(older)), closing.time.now_ms()
+        answer_pair(closing.store, closing.stored, ids, "same", said_by="ana", now_ms=now)
+    closing.say("reject", 5, 1)
+    plan = closing.plan()
+    expected = {2: None, 3: None, 4: None, 5: ReasonCode.MISSING_ACCEPTED_EDGE}
+    assert {line.number: line.reason or None for line in plan.lines} == expected
+    assert {line.target for line in plan.lines if not line.reason} == {first}
+    done = closing.apply(plan.run, is_unproven=False)  # people said all of it
+    assert reasons(done) == dict.fromkeys(others[:3])
 
 
 @pytest.mark.parametrize(

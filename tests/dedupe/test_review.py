@@ -120,6 +120,18 @@ def test_what_people_joined_already_is_left_out(store, body):
     assert (5, 1) not in numbers(queue(store))
 
 
+def test_what_follows_from_two_answers_is_not_asked(store):
+    reports = [item(at, f"Restoring a backup {at * 'x'}", FAILURE, author=f"u{at}") for at in (1, 5, 9)]
+    write(store, [*reports, *(ordinary(number) for number in range(20, 60))])
+    compare(store)
+    assert {(5, 1), (9, 1), (9, 5)} <= set(numbers(queue(store)))
+    answer(store, 5, 1, "same")
+    answer(store, 9, 5, "same")
+    assert (9, 1) not in numbers(queue(store))
+    answer(store, 9, 5, "related", now_ms=9)
+    assert (9, 1) in numbers(queue(store))
+
+
 def test_two_items_that_one_change_closes_are_left_out(store):
     texts = [item(at, f"Restoring a backup {at * 'x'}", FAILURE, author=f"u{at}") for at in (1, 5)]
     fix = item(70, "Read the seed again", "Fixes #1, fixes #5", kind="change")

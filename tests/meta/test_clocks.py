@@ -15,6 +15,7 @@ ALLOWED = {
     "net/model_server.py": "defaults of arguments: the app hands in its clocks",
     "api/pool.py": "how long questions that end are waited for, in real time",
     "sync/pages.py": "how long threads that hang are waited for, in real time",
+    "surfaces/web/syncing.py": "when a sync is due, in real time",
     "store/sqlite/connection.py": "how long a busy file is waited for, in real time",
 }
 JOBS = ("ask", "browse", "compare", "dedupe", "history", "index", "search", "sync", "triage")

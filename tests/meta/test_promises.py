@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -69,6 +70,14 @@ def test_help_loads_nothing_but_the_standard_library():
 def test_reading_commands_load_no_heavy_library(demo_db, words):
     """The import budget: a list stays within eight times the price of Python itself, a search by words within nine."""
     assert not modules_after(*words, env={"FORGELORE_DB": demo_db}) & HEAVY
+
+
+def test_what_a_person_says_of_a_pair_loads_no_heavy_library(demo_db, tmp_path):
+    """It writes one row."""
+    shutil.copy(demo_db, tmp_path / "demo.db")
+    loaded = modules_after("dedupe", "accept", "#41", "#43", env={"FORGELORE_DB": str(tmp_path / "demo.db")})
+    assert "forgelore.dedupe.overrides" in loaded
+    assert not loaded & HEAVY
 
 
 def test_generated_documentation_is_current():
@@ -157,6 +166,11 @@ def test_the_readme_is_short_and_shows_both_pictures():
     assert re.findall(r"^!\[.+\]\((\S+)\)$", text, re.MULTILINE) == [
         "docs/pictures/search.svg", "docs/pictures/comment.svg",
     ]  # fmt: skip
+    for page in ("README.md", "docs/web.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        shown = re.findall(r'(?:src|srcset)="([^"]+\.png)"', text)
+        assert any("dark" in path for path in shown)
+        assert all(0 < (ROOT / page).parent.joinpath(path).stat().st_size <= 150_000 for path in shown)
 
 
 def test_every_figure_of_the_evidence_names_its_result():
@@ -215,6 +229,9 @@ def test_a_page_that_tells_our_figures_tells_those_from_outside_too(page):
     assert figures == ["8.3 % [5, 13]", "30 % [25, 36]", "21 % [17, 27]", "37 % [31, 43]", "77 % [66, 86]"]
     assert all(figure in text for figure in figures)
     assert all(told in text for told in ("8 %", "18.5 %", "36 %" if "evidence" in page else "35.8 %"))
+    ours = (ROOT / "bench/results/comments.md").read_text(encoding="utf-8")
+    of_all = re.search(r"^\| all \| \d+ \| \d+ (\|.+)$", ours, re.MULTILINE)[1]
+    assert all(figure in text for figure in re.findall(r"[\d.]+ % \[\d+, \d+\]", of_all))
 
 
 def test_the_changelog_knows_this_version():

@@ -343,11 +343,11 @@ def test_what_an_agent_reads_of_an_item_leaves_internal_notes_out(store, web):
 def test_an_export_meets_every_live_item_once_in_the_order_of_numbers(store, web):
     save(store, web, item(2), change(1), item(1), item(3, is_confidential=True))
     met, last = [], (0, "")
-    while page := next_exported(store, web, last, 2, include_internal=False):
+    while page := next_exported(store.seen_by(PUBLIC), web, last, 2):
         last = (page[-1].number, page[-1].kind)
         met += [(one.number, one.kind) for one in page]
     assert met == [(1, "change"), (1, "issue"), (2, "issue")]
-    assert len(next_exported(store, web, (0, ""), 9, include_internal=True)) == 4
+    assert len(next_exported(store, web, (0, ""), 9)) == 4
     assert count_internal(store, web) == 1
 
 
@@ -355,7 +355,7 @@ def test_an_export_has_the_links_that_no_text_says_and_internal_notes_only_on_re
     (item_id,) = save(store, web, item(1, body="see #5", links=[Link("closes", 2, "issue")])).values()
     talk(store, web, thread(1, note("c1"), note("c2", is_internal=True)))
     assert load_stated_links(store, [item_id]) == {item_id: [("closes", "", "issue", 2, "forge", False, "")]}
-    threads = [load_threads(store, [item_id], include_internal=one)[item_id] for one in (False, True)]
+    threads = [load_threads(one, [item_id])[item_id] for one in (store.seen_by(PUBLIC), store)]
     assert [[len(thread.notes) for thread in each] for each in threads] == [[1], [2]]
 
 

@@ -172,3 +172,77 @@ def test_the_command_says_what_it_read_and_what_to_do_next(busy, tmp_path):
     assert busy.command("import", "--from", "gharchive", path, "--project", "gitlab:a/b").returncode == 2
     empty = busy.command("import", "--from", "github-backup", str(tmp_path / "nowhere"), "--project", "acme/other")
     assert "no such folder" in empty.stderr
+
+
+ISSUE = {
+    "id": 1, "number": 1, "title": "a", "body": "b", "user": {"login": "ana"}, "state": "open",
+    "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+GOOD = {**ISSUE, "number": 99}
+
+
+def opened(**more) -> str:
+    return event("IssuesEvent", {"action": "opened", "issue": {**ISSUE, **more}})
+
+
+HOSTILE = {
+    "a million brackets": ('{"repo": {"name": "acme/web"}, "type": ' + "[" * 1_000_000, "nested too deeply"),
+    "no number": (opened(number=3).replace('"number": 3', '"number": 1e999'), "its number is not one"),
+    "a number beyond SQLite's": (opened(number=10**30), "its number is not one"),
+    "a number below all": (opened(number=-4), "its number is not one"),
+    "another shape": (event("IssuesEvent", {"issue": [1]}), "another shape"),
+    "a part that is missing": (event("IssuesEvent", {"action": "opened"}), "'issue' is missing"),
+    "an author of another shape": (opened(user=["ana"]), "unexpected shape"),
+    "a time that is none": (opened(updated_at="yesterday"), "not a time"),
+    "a line without an end": (opened(body="x" * 32_000_000), "longer than 32 MB"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_line_is_named_and_the_next_one_is_read(github, tmp_path, name):
+    line, reason = HOSTILE[name]
+    path = tmp_path / "2026-03-01-12.json"
+    path.write_text("\n".join([line, opened(number=99)]))
+    done = take(github, "gharchive", str(path))
+    assert github.rows("SELECT number FROM items") == [(99,)]
+    (bad,) = done.bad
+    assert (bad.number, reason in bad.reason) == (1, True), bad
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("[" * 1_000_000, "nested too deeply"),
+        (json.dumps({**ISSUE, "number": 10**30}), "its number is not one"),
+        (json.dumps([{"id": "x", "body": "y", "issue_url": "https://api.github.com/repos/a/b/issues/99"}]), "`$.id`"),
+        (json.dumps([{"id": 7, "body": "y", "issue_url": "https://api.github.com/repos/a/b/issues/?"}]), "literal"),
+    ],
+)
+def test_a_hostile_file_of_a_backup_is_named_and_the_others_are_read(github, tmp_path, row, reason):
+    (tmp_path / "1.json").write_text(row)
+    write(tmp_path / "99.json", GOOD)
+    done = take(github, "github-backup", str(tmp_path))
+    assert github.rows("SELECT number FROM items") == [(99,)]
+    (bad,) = done.bad
+    assert (bad.number, reason in bad.reason) == (1, True), bad
+
+
+def test_half_a_character_costs_no_item(github, tmp_path):
+    path = tmp_path / "2026-03-01-12.json"
+    path.write_text(opened(title="cut \ud83d", body="a\x00b"))
+    assert take(github, "gharchive", str(path)).bad == []
+    assert github.rows("SELECT title FROM items") == [("cut \ufffd",)]
+
+
+def test_damage_inside_a_zipped_file_is_named(github, tmp_path):
+    lines = [opened(number=number, body=f"{number * 7919}" * 50) for number in range(1, 2000)]
+    raw = bytearray(gzip.compress("\n".join(lines).encode()))
+    raw[len(raw) // 2 : len(raw) // 2 + 2000] = b"\xff" * 2000
+    path = tmp_path / "2026-03-01-12.json.gz"
+    path.write_bytes(raw)
+    done = take(github, "gharchive", str(path))
+    assert done.items > 100
+    assert "damaged" in done.bad[-1].reason
+    assert "complete copy" in done.bad[-1].reason
+    again = take(github, "github-backup", str(path))
+    assert "not JSON" in again.bad[-1].reason

@@ -533,6 +533,29 @@ def test_once_a_day_long_discussions_are_read_again(github):
     github.assert_same()
 
 
+def test_the_daily_look_at_long_discussions_compares_times_before_it_reads(github):
+    """Six of them took eighteen requests. What differs is read to its end, and nothing else."""
+    talk = add_long_discussions(github, 6)
+    for n in range(1, 7):
+        github.project.edit(n, title="touched")
+    github.sync()
+    github.time.pass_by(DAY_S + 1)
+    asked = len(github.server.requests)
+    assert github.sync().rows_written == 0
+    assert count_discussion_requests(github, asked) == 3
+    github.project.edit_comment(talk.replies[-1], "mended", touch_parent=False)
+    github.time.pass_by(DAY_S + 1)
+    asked = len(github.server.requests)
+    github.sync()
+    assert count_discussion_requests(github, asked) == 3 + 3
+    github.assert_same()
+
+
+def count_discussion_requests(lab, asked):
+    words = ("Discussions", "NoteTimes", "MoreComments", "MoreReplies")
+    return sum(any(f"query {word}(" in (one["body"] or "") for word in words) for one in lab.server.requests[asked:])
+
+
 def test_the_daily_look_leaves_old_long_discussions_alone(github):
     """They come with the page of the list that it reads, and are older than its fourteen days."""
     add_long_discussions(github, 3)

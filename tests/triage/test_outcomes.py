@@ -8,6 +8,7 @@ from test_bot import AGAIN, CRASH, THEME
 from forgelore.surfaces.cli.main import main
 from forgelore.triage.outcomes import Aftermath, judge_outcome
 from forgelore.version import __version__
+from web.sites import Site, serving
 
 SCHEDULE = ("schedule", {"schedule": "0 4 * * 1"})
 
@@ -123,7 +124,7 @@ def test_a_decided_report_is_not_asked_about_again(bot, pair):
 def test_the_runs_page_tells_it(bot, pair):
     bot.project.close(pair[1], reason="duplicate", duplicate_of=pair[0], by=bot.project.owner)
     bot.run(*SCHEDULE)
-    assert f"version {__version__}: 1 comment on 2 items; 0 closed by their authors as that, 1 by others" in (
+    assert f"version {__version__}: 1 comment on 2 items: 0 closed by their authors as that, 1 by others" in (
         bot.summary.read_text()
     )
 
@@ -180,3 +181,16 @@ def test_the_report_is_read_from_the_branch(bot, pair, capsys):
 def test_a_project_without_a_bot_hears_what_to_do(bot, capsys):
     assert main(["triage", "report", "acme/web"]) != 0
     assert "the bot's first run writes it" in capsys.readouterr().err
+
+
+def test_the_month_of_the_bots_own_index_tells_what_came_of_it(bot, pair, capsys, tmp_path):
+    bot.project.close(pair[1], reason="duplicate", duplicate_of=pair[0], by=bot.project.owner)
+    bot.run(*SCHEDULE)
+    path = str(tmp_path / "bot.db")
+    assert main(["open", "acme/web@triage-index", "--to", path]) == 0
+    said = "1 comment on 2 items: 0 closed by their authors as that, 1 by others, 0 noise, 0 open; 0 duplicates missed"
+    capsys.readouterr()
+    assert main(["report", "--db", path]) == 0
+    assert f"The triage bot wrote {said}." in capsys.readouterr().out
+    with serving(path, tmp_path, FORGELORE_EMBEDDER="lore") as url:
+        assert f"It wrote {said}." in Site(url).text("/report")

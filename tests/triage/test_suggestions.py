@@ -2,7 +2,7 @@
 
 import pytest
 from test_bot import AGAIN, CRASH, EXPORT
-from test_labels import labelled  # noqa: F401 - a fixture
+from test_learning import labelled  # noqa: F401 - a fixture
 
 
 def suggested(bot, state="pending"):
@@ -46,6 +46,27 @@ def test_when_the_match_is_gone_our_own_suggestion_is_dismissed_and_nobody_elses
     assert suggested(asking, "approved") == []
 
 
+def test_what_a_person_suggests_is_neither_replaced_nor_dismissed(asking):
+    again = asking.project.add_issue(*AGAIN)
+    theirs = {"rationale": "I think so", "confidence": "HIGH"}
+    asking.project.suggest(asking.project.items[again], "close_issue", 7, theirs, by="wes")
+    asking.happens(again)
+    asking.project.edit(again, title="Add a button that empties the trash", body="I would like one click for that.")
+    asking.happens(again, "edited")
+    assert [one["state"] for one in asking.project.suggestions] == ["pending"]
+    assert asking.said(again) == []
+
+
+def test_look_again_takes_our_suggestion_back_when_the_match_is_gone(asking):
+    asking.project.add_collaborator("wes", "push")
+    again = asking.opened(*AGAIN)
+    asking.project.edit(again, title="Add a button that empties the trash", body="I would like one click for that.")
+    comment_id = asking.project.comment(again, "/forgelore look again", author="wes")
+    told = {"id": comment_id, "body": "/forgelore look again", "user": {"login": "wes"}, "author_association": "MEMBER"}
+    asking.run("issue_comment", {**asking.payload(again, "created"), "comment": told})
+    assert [one["state"] for one in asking.project.suggestions] == ["dismissed"]
+
+
 def test_where_the_forge_refuses_the_comment_says_it_and_the_run_says_why(asking):
     asking.project.has_suggestions = False
     again = asking.opened(*AGAIN)
@@ -83,8 +104,8 @@ def test_labels_can_be_suggested_too(labelled):  # noqa: F811 - the fixture
     assert "ui" not in labelled.said(number)[0].partition("Why")[2].partition("</details>")[0].split("`")
 
 
-def test_a_word_that_is_none_of_the_three_is_a_warning_and_a_comment(bot):
+def test_a_word_that_is_no_channel_is_a_warning_and_a_comment(bot):
     bot.set(INPUT_REPORT="shout")
     bot.opened(*CRASH)
     assert len(bot.said(bot.opened(*AGAIN))) == 1
-    assert "report must be comment, suggestion or both" in bot.log
+    assert "report must be comment, suggestion, both, digest or summary" in bot.log

@@ -8,6 +8,8 @@ import sys
 
 import httpx
 
+ACTS = "<img src=x onerror=document.title='hacked'><script>document.title='hacked'</script>"
+
 
 class Site:
     """A running server, and how a browser asks it."""

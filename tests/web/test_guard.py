@@ -19,12 +19,14 @@ ADDRESSES = (*pages.ADDRESSES, *review.ADDRESSES, *work.ADDRESSES, *api.ADDRESSE
 # One address of each kind, in the project with traps; a new row needs a sample here.
 SAMPLES = {
     "/": "/", "/waiting/{name}": "/waiting/answer", "/search": "/search?q=cache", "/list": "/list?q=is:open",
-    "/item/{ref:path}": "/item/%231", "/similar/{ref:path}": "/similar/%231", "/changes": "/changes",
+    "/item/{ref:path}": "/item/%231", "/similar/{ref:path}": "/similar/%231",
+    "/decisions/{ref:path}": "/decisions/%231", "/text/{ref:path}": "/text/%231?lines=1-9", "/changes": "/changes",
     "/files": "/files?path=src/cache.py", "/ask": "/ask?q=cache", "/ask/answer": "/ask/answer?q=cache+files",
-    "/projects": "/projects", "/report": "/report?month=2026-03", "/duplicates": "/duplicates", "/duplicates/answers": "/duplicates/answers",
+    "/projects": "/projects", "/report": "/report?month=2026-03", "/duplicates": "/duplicates",
+    "/duplicates/clusters": "/duplicates/clusters", "/duplicates/closings": "/duplicates/closings", "/duplicates/answers": "/duplicates/answers",
     "/duplicates/plan": "/duplicates/plan", "/duplicates/answer": "/duplicates/answer",
     "/duplicates/undo": "/duplicates/undo", "/work/{id}": "/work/none", "/work/{id}/cancel": "/work/none/cancel",
-    "/projects/sync": "/projects/sync", "/duplicates/plan/start": "/duplicates/plan/start",
+    "/projects/sync": "/projects/sync", "/duplicates/compare": "/duplicates/compare", "/duplicates/plan/start": "/duplicates/plan/start",
     "/duplicates/plans/{run}": "/duplicates/plans/1", "/duplicates/plans/{run}/apply": "/duplicates/plans/1/apply",
     "/duplicates/runs/{run}/rollback": "/duplicates/runs/1/rollback", "/api/v1/search": "/api/v1/search?q=cache",
     "/api/v1/items": "/api/v1/items", "/api/v1/items/{ref:path}": "/api/v1/items/%231",

@@ -3,35 +3,7 @@
 import re
 import time
 
-import pytest
-from sites import Site, serving
-
-from dedupe.closing_lab import let_ana_write
-from meta.test_journeys import COPIED, of_forge
-from support import GitHubLab
-
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def forge(tmp_path_factory):
-    """A forge with thirty issues, two of which say the same."""
-    with GitHubLab(tmp_path_factory.mktemp("forge")) as lab:
-        let_ana_write(lab)
-        for at in range(30):
-            text = f"After {at} seconds thing {at * 13 % 17} is slow"
-            lab.project.add_issue(f"Part {at * 7 % 11} waits", text, author="u")
-        lab.copies = [lab.project.add_issue(*COPIED, author=name) for name in ("zoe", "tom")]
-        lab.sync()
-        yield lab
-
-
-@pytest.fixture(scope="module")
-def team(forge):
-    env = {name: value for name, value in of_forge(forge).items() if name not in ("PATH", "HOME", "FORGELORE_DB")}
-    words = ("--role", "apply", "--include-internal", "--sync-every", "0")
-    with serving(forge.app.config.db, forge.folder, *words, **env) as url:
-        yield Site(url)
 
 
 def end(team, answer):
@@ -81,3 +53,22 @@ def states(forge):
 
 def test_work_that_is_not_known_is_a_page_that_says_so(team):
     assert team.get("/work/nothing").status_code == 404
+
+
+def test_an_announced_closing_is_shown_until_it_is_taken_back(forge, team):
+    token, project = team.token_of("/projects"), forge.name_text
+    end(team, team.post("/projects/sync", project=project, token=token))
+    newer, older = (f"#{number}" for number in reversed(forge.copies))
+    team.post("/duplicates/answer", newer=newer, older=older, answer="same", project=project, token=token)
+    planned = end(team, team.post("/duplicates/plan/start", project=project, token=token))
+    plan = re.search(r"/duplicates/plans/(\d+)", planned)[0]
+    end(team, team.post(f"{plan}/apply", project=project, confirm=project, hours="72", token=token))
+    assert states(forge) == ["open", "open"]
+    assert "<strong>1</strong> Closing soon" in team.text("/")
+    page = team.text("/duplicates/closings")
+    assert f"{newer}</a>" in page
+    assert f"forgelore dedupe apply {plan.rpartition('/')[2]} --yes" in page
+    undo = re.search(r"/duplicates/runs/\d+/rollback", page)[0]
+    end(team, team.post(undo, project=project, token=token))
+    assert "<strong>0</strong> Closing soon" in team.text("/")
+    assert "No closing is announced" in team.text("/duplicates/closings")

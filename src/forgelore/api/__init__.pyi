@@ -21,6 +21,8 @@ from forgelore.api.history import History as History
 from forgelore.api.history import Projects as Projects
 from forgelore.api.history import make_history as make_history
 from forgelore.api.history import open_history as open_history
+from forgelore.api.hooks import Delivery as Delivery
+from forgelore.api.hooks import DeliveryLog as DeliveryLog
 from forgelore.api.hooks import read_delivery as read_delivery
 from forgelore.api.index import BuiltDocuments as BuiltDocuments
 from forgelore.api.index import Index as Index
@@ -37,6 +39,8 @@ from forgelore.api.options import SearchOptions as SearchOptions
 from forgelore.api.paths import Paths as Paths
 from forgelore.api.people import People as People
 from forgelore.api.pool import HistoryPool as HistoryPool
+from forgelore.api.publish import PublicCluster as PublicCluster
+from forgelore.api.publish import PublicCopy as PublicCopy
 from forgelore.api.setup import AddedHost as AddedHost
 from forgelore.api.setup import Setup as Setup
 from forgelore.api.setup import SetupAnswer as SetupAnswer
@@ -91,6 +95,8 @@ from forgelore.dedupe.clusters import TargetPolicy as TargetPolicy
 from forgelore.dedupe.detect_new import Detection as Detection
 from forgelore.dedupe.intent import CardsMade as CardsMade
 from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
+from forgelore.dedupe.linking import Linked as Linked
+from forgelore.dedupe.linking import LinkLine as LinkLine
 from forgelore.dedupe.maintainers import Maintainers as Maintainers
 from forgelore.dedupe.overrides import OverrideAction as OverrideAction
 from forgelore.dedupe.plan import Canonicalized as Canonicalized
@@ -155,6 +161,7 @@ from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
 from forgelore.store.candidates import Candidate as Candidate
+from forgelore.store.closings import AnnouncedClosing as AnnouncedClosing
 from forgelore.store.closings import PlanItem as PlanItem
 from forgelore.store.decisions import AuditCase as AuditCase
 from forgelore.store.decisions import DedupeRun as DedupeRun

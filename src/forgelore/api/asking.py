@@ -56,8 +56,8 @@ def answer_question(app: App, retriever: "Retriever", question: str, options: As
     request, filters = _read_request(question, options), only_filters(options, AskOptions)
     profile, continues = options.get("profile"), options.get("continues")
     without_model = options.get("without_model") or (profile is None and not app.has_model)
-    include_internal = app.narrow_internal(options.get("include_internal", False))
-    seen = app.store().seen_by(app.viewer if include_internal else app.viewer.without_internal())
+    include_internal = options.get("include_internal", False)
+    seen = app.store_for_call(include_internal=include_internal)
     if continues is not None:
         before = load_session(seen, continues).parameters.get("project")
         filters = {**filters, "project": filters.get("project") or (str(before) if before else None)}

@@ -14,11 +14,11 @@ from forgelore.records import JudgedItem
 from forgelore.search.retriever import Retriever
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.triage import forget_for_good
-from forgelore.triage.bot import MAX_BYTES, BotResult, BotSetup, build_judgement, parse_judgement
-from forgelore.triage.events import Event, Inputs
+from forgelore.triage.bot import BotResult, BotSetup, build_judgement
+from forgelore.triage.events import MAX_JUDGEMENT_BYTES, Event, Inputs, Judgement, parse_judgement
 from forgelore.triage.index import INDEX_FILES, run_bot
 from forgelore.triage.intake import open_project
-from forgelore.triage.item import Judgement, TriageContext
+from forgelore.triage.item import TriageContext
 from forgelore.words import ProjectName
 
 MAX_WAIT_S = 60  # a runner that sleeps costs its owner money; what is left undone is caught up
@@ -112,7 +112,7 @@ def _read_judgement(path: str, event: Event, project: Project) -> Judgement:
     """Return the judgement in a file. Raises InvalidValue when it is not about the event's item."""
     try:
         with open(path, "rb") as file:
-            judgement = parse_judgement(file.read(MAX_BYTES + 1))
+            judgement = parse_judgement(file.read(MAX_JUDGEMENT_BYTES + 1))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="run the reader job first") from error
     key = event.item.key if event.item else None

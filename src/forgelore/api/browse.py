@@ -14,6 +14,7 @@ from forgelore.text.values import check_text
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
+    from forgelore.store.item_lists import Facets
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText
 
@@ -24,7 +25,7 @@ def list_matching(
     app: App, kinds: tuple[str, ...], query: str, words: FilterWords, *, sort: str, limit: int
 ) -> lists.ListedItems:
     """Return the items that match, in the order that the query names, or else the caller."""
-    filters, order, notes = _read(app, kinds, query, words)
+    filters, order, notes = read_filters(app, kinds, query, words)
     key, is_ascending = _read_order(sort)
     if order and order.key != "relevance":  # there is nothing to be relevant to
         key, is_ascending = order
@@ -46,17 +47,24 @@ def _read_order(sort: str) -> tuple[str, bool]:
 def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists.RowCount:
     """Return how many rows match."""
     name, kinds = lists.parse_countable(what)
-    filters, _, notes = _read(app, kinds, query, words)
+    filters, _, notes = read_filters(app, kinds, query, words)
     count = lists.count_rows(app.store(), name, filters)
     absent = warn_of_absent(app.store(), filters, is_empty=not count.total)
     return count._replace(warnings=(*notes, *absent))
 
 
-def _read(
+def count_facets(app: App, query: str, words: FilterWords) -> "Facets":
+    """Return how many of the items that match have which type, state, label and author."""
+    from forgelore.store.item_lists import count_listed_facets
+
+    return count_listed_facets(app.store(), read_filters(app, (), query, words)[0])
+
+
+def read_filters(
     app: App, kinds: tuple[str, ...], query: str, words: FilterWords
 ) -> tuple[Filters, SortOrder | None, tuple[str, ...]]:
-    """Return filters, order, and how the query was understood. The project is always one of the filters: items lie by
-    project.
+    """Return the filters that a query and words name, the order, and how the query was understood. The project is
+    always one of the filters: items lie by project.
     """
     check_text("the query", query)
     project = app.named_project(words.get("project"))

@@ -10,6 +10,7 @@ from forgelore.compare.overlap import (
     ChangeFacts,
     Overlap,
     OverlapGroup,
+    describe_default_branch,
     find_groups,
     find_overlaps,
     load_change_facts,
@@ -30,7 +31,8 @@ _MAX = 1_000
 class OverlapAnswer(NamedTuple):
     """Which changes do the same: those that overlap with one (`change`, None for one that does not exist yet), or the
     groups of a project. `total`: how many there are, before the limit. `compared`: of the open changes those whose
-    lines are known.
+    lines are known. `on_default`: in words, whether the default branch has its lines already, or those that it removes
+    are gone from there; "" where neither holds, or the code is not indexed.
     """
 
     project: str
@@ -41,6 +43,7 @@ class OverlapAnswer(NamedTuple):
     total: int
     open_changes: int
     compared: int
+    on_default: str = ""
 
     def ref(self, row: StoredItem) -> str:
         """Return how a change is named here: #12, !34."""
@@ -79,7 +82,8 @@ class Changes:
         store, meant = self._app.store(), self._app.require_project(project)
         if draft:
             found = find_overlaps(store, meant.id, draft, as_of=self._app.now_ms())
-            return _answer(store, meant, None, found, limit)
+            answer = _answer(store, meant, None, found, limit)
+            return answer._replace(on_default=describe_default_branch(store, meant.id, draft))
         groups = find_groups(store, meant.id, as_of=self._app.now_ms())
         return _answer(store, meant, None, [], limit)._replace(groups=tuple(groups[:limit]), total=len(groups))
 
@@ -100,7 +104,9 @@ def _of_ref(app: App, ref: str | int, project: StoredProject | None, limit: int)
     meant = app.stored_project(row.project_id)
     as_of = mine.row.ended_ms or app.now_ms()
     found = find_overlaps(store, meant.id, mine, as_of=as_of)
-    return _answer(store, meant, mine.row, found, limit)
+    answer = _answer(store, meant, mine.row, found, limit)
+    is_open = mine.row.state == "open"
+    return answer._replace(on_default=describe_default_branch(store, meant.id, mine)) if is_open else answer
 
 
 def _answer(

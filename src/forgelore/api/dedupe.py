@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from forgelore.dedupe.clusters import TargetPolicy
     from forgelore.dedupe.detect_new import Detection
     from forgelore.dedupe.judge import DecisionsMade
+    from forgelore.dedupe.linking import Linked, LinkLine
     from forgelore.dedupe.maintainers import Maintainers
-    from forgelore.dedupe.plan import Canonicalized, ClosingPlan
+    from forgelore.dedupe.plan import Canonicalized, ClosingPlan, ShownCluster
     from forgelore.dedupe.report import DedupeOverview
     from forgelore.dedupe.review import AnsweredPair, ReviewQueue
     from forgelore.dedupe.rollback import RolledBack, RolledBackItem
     from forgelore.ports.progress import Watcher
     from forgelore.search.retriever import Retriever
+    from forgelore.store.closings import AnnouncedClosing
     from forgelore.store.decisions import DedupeRun
     from forgelore.words import Moment, Source
 
@@ -137,6 +139,18 @@ class Dedupe:
 
         self._app.check_internal(_PLANNED)
         return apply_run(self._app, run, unproven=unproven, close_after=close_after, force=force, on_line=on_line)
+
+    def link(
+        self, *, project: str | None = None, dry_run: bool = True, force: bool = False,
+        on_line: "Callable[[LinkLine], None] | None" = None,
+    ) -> "Linked":  # fmt: skip
+        """Post what people called related in a review, as one comment on each newer item; a dry run, the default, only
+        lists it. `roll_back` deletes the comments. `force` takes over from a run that has gone quiet elsewhere.
+        """
+        from forgelore.api.steps import link_related
+
+        self._app.check_internal(_PLANNED)
+        return link_related(self._app, project, dry_run=dry_run, force=force, on_line=on_line)
 
     def roll_back(
         self, run: int, *, force: bool = False, on_item: "Callable[[RolledBackItem], None] | None" = None
@@ -304,6 +318,25 @@ class Dedupe:
 
         self._app.check_internal(_CLUSTERED)
         return load_overview(self._app.store(), self._app.require_project(project), self._app.now_ms())
+
+    def clusters(self, *, project: str | None = None) -> "list[ShownCluster]":
+        """Return the clusters that were built last, with the evidence of each edge, the largest first."""
+        from forgelore.dedupe.report import load_clusters
+
+        return load_clusters(self._app.store(), self._app.require_project(project).id)
+
+    def magnets(self, *, project: str | None = None, limit: int = 20) -> "list[ShownCluster]":
+        """Return the open items with the most confirmed duplicates, each before its duplicates."""
+        from forgelore.dedupe.report import load_magnets
+
+        check_whole("limit", limit, _MAX_ROWS)
+        return load_magnets(self._app.store(), self._app.require_project(project).id, limit=limit)
+
+    def list_announced(self, *, project: str | None = None) -> "list[AnnouncedClosing]":
+        """Return the closings in their grace period: people were told, and nothing is closed yet."""
+        from forgelore.store.closings import list_announced_closings
+
+        return list_announced_closings(self._app.store(), self._app.require_project(project).id)
 
 
 def _find_pair(app: App, refs: Sequence[str], project: str | None) -> list[StoredItem]:

@@ -99,10 +99,14 @@ def read_search(app: App, text: str, options: SearchOptions) -> Query:
     if options.get("raw"):
         filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
-        return Query(text, "lexical", filters, limit, True, sort=order, offset=start, seal=seal, source=source)
+        return Query(
+            text, "lexical", filters, limit, True, sort=order, offset=start, seal=seal, source=source,
+            with_facets=options.get("facets", False),
+        )  # fmt: skip
     setting, is_literal = QuerySetting(project, app.hosts, app.now_ms()), options.get("literal", False)
     request = build_query(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort)
-    return name_code(app, request, text, project)._replace(offset=start, seal=seal, source=source)
+    named = name_code(app, request, text, project)
+    return named._replace(offset=start, seal=seal, source=source, with_facets=options.get("facets", False))
 
 
 def only_filters(options: Mapping[str, object], kind: type) -> FilterWords:

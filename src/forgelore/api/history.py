@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forgelore.api.index import Index
     from forgelore.api.paths import Paths
     from forgelore.api.people import People
+    from forgelore.api.publish import PublicCopy
     from forgelore.api.setup import Setup
     from forgelore.api.sync import Sync
     from forgelore.api.triage import Triage
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from forgelore.ports.progress import Task, Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
+    from forgelore.store.item_lists import Facets
     from forgelore.text.items import StoredItem
     from forgelore.text.reading import ReadingText, ScrollDirection
 
@@ -91,6 +93,18 @@ class Projects:
         """Return the full names of these stored projects, or of all."""
         found = [self._app.load_project(text) for text in texts] or list_projects(self._app.store())
         return [str(project.name) for project in found]
+
+    def load_public(
+        self, project: str | None = None, *, month: str | None = None, limit: int = 20_000, chars: int = 500,
+        for_members: bool = False,
+    ) -> "PublicCopy":  # fmt: skip
+        """Return what everybody may read of a project, to be published: the items that changed last with the beginning
+        of their texts, clusters, and one month. Raises Refused for a project that not everybody may read, unless it is
+        `for_members`; confidential items are left out of either.
+        """
+        from forgelore.api.publish import load_public_copy
+
+        return load_public_copy(self._app, project, month=month, limit=limit, chars=chars, for_members=for_members)
 
     @property
     def are_several(self) -> bool:
@@ -260,6 +274,12 @@ class History:
         from forgelore.api.browse import count_matching
 
         return count_matching(self.app, what, query, filters)
+
+    def facets(self, query: str = "", **filters: Unpack[FilterWords]) -> "Facets":
+        """Return how many of the items that match have which type, state, label and author, the commonest first."""
+        from forgelore.api.browse import count_facets
+
+        return count_facets(self.app, query, filters)
 
     def labels(self, project: str | None = None) -> "tuple[LabelCount, ...]":
         """Return the labels that items have, the most used first."""

@@ -36,7 +36,8 @@ from forgelore.store.projects import StoredProject
 from forgelore.store.sync import has_cursors
 from forgelore.text.refs import Ref, parse_ref
 from forgelore.triage.events import Inputs
-from forgelore.triage.item import TriageContext, fetch_current, save_fetched
+from forgelore.triage.intake import fetch_current
+from forgelore.triage.item import TriageContext, save_fetched
 from forgelore.words import ItemKey, Kind
 
 JUDGES = ("builtin", "llm")

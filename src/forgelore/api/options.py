@@ -19,7 +19,7 @@ class SearchOptions(FilterWords, total=False):
     round; the query's own `sort:` comes first. `literal`: all of the text is words. `raw`: the text is FTS5 syntax.
     `rescore`: a second embedder looks at the best hits again. `source`: raw, what people wrote; intent, the cards of
     `dedupe.make_cards`, which programs wrote. `with_lines=False`: hits of items do not say at which line of their
-    reading text they were found.
+    reading text they were found. `facets`: the answer also counts types, states, labels and authors of its best hits.
     """
 
     mode: Mode
@@ -32,6 +32,7 @@ class SearchOptions(FilterWords, total=False):
     rescore: bool
     source: str
     with_lines: bool
+    facets: bool
 
 
 class AskOptions(FilterWords, total=False):

@@ -4,13 +4,24 @@ import os
 from typing import get_args
 
 from forgelore.app import App
+from forgelore.browse.refs import find_item
 from forgelore.checkout import clone_root
 from forgelore.errors import InvalidValue
 from forgelore.history.extract import ExtractedDecisions
-from forgelore.history.path_history import HistoryKind, PathHistory, PathRequest, extract_history, load_history
+from forgelore.history.path_history import (
+    HistoryKind,
+    PathDecision,
+    PathHistory,
+    PathRequest,
+    extract_history,
+    load_history,
+    load_item_decisions,
+)
 from forgelore.history.sources import ClonePlace
 from forgelore.ports.progress import Watcher
 from forgelore.search.filters import parse_filters
+from forgelore.store.item_lists import load_items
+from forgelore.text.refs import parse_ref
 from forgelore.text.values import check_whole
 from forgelore.words import Moment
 
@@ -43,6 +54,16 @@ class Paths:
         request = request._replace(offset=offset, kind=kind)
         return load_history(self._app.store(), self._app.require_project(project), request)
 
+    def decisions_in(self, ref: str | int, *, project: str | None = None) -> list[PathDecision]:
+        """Return what was decided in the conversation of one item, the weightiest first: in whose words, and what
+        replaced it since.
+        """
+        store = self._app.store()
+        found = find_item(store, parse_ref(str(ref)), self._app.named_project(project), self._app.hosts)
+        row = load_items(store, [found])[found]
+        project_of = self._app.stored_project(row.project_id)
+        return load_item_decisions(store, project_of, found, self._app.config.maintainers)
+
     def extract_decisions(
         self, path: str, *, project: str | None = None, profile: str | None = None, budget: int = 60_000,
         include_internal: bool = False, watcher: Watcher | None = None,
@@ -53,7 +74,7 @@ class Paths:
         ConfigError where the settings name no model.
         """
         app = self._app
-        included = app.narrow_internal(include_internal)
+        seen = app.store_for_call(include_internal=include_internal)
         if isinstance(budget, bool) or not isinstance(budget, int) or not _BUDGET[0] <= budget <= _BUDGET[1]:
             hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
             raise InvalidValue(f"invalid token budget: {str(budget)[:60]!r}", hint=hint)
@@ -61,7 +82,7 @@ class Paths:
         model = app.chat_model(profile)
         app.store(create=True)
         job = app.job(app.require_project(project), watcher)
-        return extract_history(job, request, model, budget, include_internal=included)
+        return extract_history(job, request, model, budget, seen=seen)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

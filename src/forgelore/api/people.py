@@ -1,7 +1,9 @@
 """`history.people`: who somebody is, who knows a path, and what waits for the person at the keyboard."""
 
 from collections.abc import Iterator
+from typing import Unpack
 
+from forgelore.api.browse import read_filters
 from forgelore.api.paths import find_place
 from forgelore.app import App
 from forgelore.errors import ConfigError, InvalidValue, LoreError, NotFound
@@ -19,12 +21,13 @@ from forgelore.history.report import MonthReport, load_report
 from forgelore.history.sources import find_path, suggest_path
 from forgelore.history.waiting import LISTS, WaitingFor, WaitingWork, load_waiting
 from forgelore.search.filters import parse_filters
+from forgelore.store.filters import Filters
 from forgelore.store.people import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.text.globs import is_glob
 from forgelore.text.links import possible_logins
 from forgelore.text.values import check_whole
-from forgelore.words import Moment
+from forgelore.words import FilterWords, Moment
 
 MAX = 1_000
 
@@ -90,16 +93,21 @@ class People:
             return work._replace(warnings=(f"@{name} (from {known_from}) has not been seen in this database",))
         return work
 
-    def waiting(self, *, project: str | None = None, only: WaitingFor | None = None, limit: int = 5) -> WaitingWork:
+    def waiting(
+        self, query: str = "", *, only: WaitingFor | None = None, limit: int = 5, **filters: Unpack[FilterWords]
+    ) -> WaitingWork:
         """Return the open items that wait for the maintainers of a project, the longest wait first: those where
         somebody else had the last word, newcomers without an answer, changes without a review, issues that nobody has
-        sorted in; or only one of these lists.
+        sorted in; or only one of these lists. `query`: qualifiers, as for a list of items.
         """
         check_whole("limit", limit, MAX)
         if only is not None and only not in LISTS:
             raise InvalidValue(f"unknown work list: {str(only)[:60]!r}", hint=f"one of: {', '.join(LISTS)}")
-        store, found = self._app.store(), self._app.require_project(project)
-        return load_waiting(store, found, named=self._app.config.maintainers, limit=limit, only=only)
+        store, found = self._app.store(), self._app.require_project(filters.get("project"))
+        chosen = Filters()
+        if query or filters.keys() - {"project"}:
+            chosen, _, _ = read_filters(self._app, (), query, {**filters, "project": str(found.name)})
+        return load_waiting(store, found, chosen, named=self._app.config.maintainers, limit=limit, only=only)
 
     def month(self, month: str | None = None, *, project: str | None = None) -> MonthReport:
         """Return one month of a project ("2026-03"; by default the last one that is over): what was filed and closed,

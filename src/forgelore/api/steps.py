@@ -10,6 +10,7 @@ from forgelore.context import JobContext
 from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, check_proof, load_plan
 from forgelore.dedupe.candidates import CandidatesMade
 from forgelore.dedupe.judge import DecisionsMade
+from forgelore.dedupe.linking import Linked, LinkLine, find_links, post_links
 from forgelore.dedupe.plan import (
     Canonicalized,
     ClosingPlan,
@@ -28,7 +29,10 @@ def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -
 
 
 def make_plan(app: App, project: str | None, settings: PlanSettings, *, dry_run: bool) -> ClosingPlan:
-    settings = settings._replace(maintainers=app.config.maintainers, keep_open=app.config.keep_open_labels)
+    config = app.config
+    settings = settings._replace(
+        maintainers=config.maintainers, keep_open=config.keep_open_labels, language=config.dedupe_language
+    )
     return plan_closings(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
 
 
@@ -49,6 +53,15 @@ def apply_run(
         config.close_message, close_after, unproven, config.maintainers, force, config.keep_open_labels
     )
     return apply_plan(app.job(project), app.forge(project.name), plan, settings, on_line=on_line)
+
+
+def link_related(
+    app: App, project: str | None, *, dry_run: bool, force: bool, on_line: Callable[[LinkLine], None] | None
+) -> Linked:
+    job = _job(app, project, dry_run=dry_run)
+    if dry_run:
+        return Linked(None, str(job.project.name), find_links(job.store, job.project), [])
+    return post_links(job, app.forge(job.project.name), force=force, on_line=on_line)
 
 
 def roll_back_run(app: App, run: int, *, force: bool, on_item: Callable[[RolledBackItem], None] | None) -> RolledBack:

@@ -117,23 +117,21 @@ class Sync:
         """
         from forgelore.sync.archive import export_lines
 
-        included = self._app.narrow_internal(include_internal)
-        return export_lines(self._app.store(), self._app.load_project(project), include_internal=included)
+        store = self._app.store_for_call(include_internal=include_internal)
+        return export_lines(store, self._app.load_project(project))
 
     def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to an open stream of bytes."""
         from forgelore.sync.archive import export_to
 
-        store, found = self._app.store(), self._app.load_project(project)
-        included = self._app.narrow_internal(include_internal)
-        done = export_to(store, found, stream, include_internal=included)
+        store = self._app.store_for_call(include_internal=include_internal)
+        done = export_to(store, self._app.load_project(project), stream)
         return done if self._app.viewer.includes_internal else done._replace(left_out=0)
 
     def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to a file, whole or not at all."""
         from forgelore.sync.archive import export_file
 
-        store, found = self._app.store(), self._app.load_project(project)
-        included = self._app.narrow_internal(include_internal)
-        done = export_file(store, found, os.fspath(path), include_internal=included)
+        store = self._app.store_for_call(include_internal=include_internal)
+        done = export_file(store, self._app.load_project(project), os.fspath(path))
         return done if self._app.viewer.includes_internal else done._replace(left_out=0)

@@ -15,7 +15,8 @@ from forgelore.store.projects import StoredProject
 from forgelore.text.refs import parse_ref
 from forgelore.text.values import check_filled
 from forgelore.triage.events import Inputs
-from forgelore.triage.item import TriageContext, TriageResult, fetch_current, save_fetched, triage_item
+from forgelore.triage.intake import fetch_current
+from forgelore.triage.item import TriageContext, TriageResult, save_fetched, triage_item
 from forgelore.triage.posting import Posted, post_report
 from forgelore.words import ItemKey, Kind
 

@@ -38,7 +38,7 @@ _MAX_COMMITS = 100  # of a change
 def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> StoredItem:
     """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
     item = find_row(store, ref, project, hosts)
-    threads = load_threads(store, [item.id], include_internal=store.viewer.includes_internal)
+    threads = load_threads(store, [item.id])
     return item._replace(
         labels=tuple(load_labels_of(store, [item.id]).get(item.id, ())),
         files=tuple(load_files_of(store, [item.id]).get(item.id, ())),

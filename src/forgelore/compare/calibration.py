@@ -282,12 +282,17 @@ _GROUPS = {
     "files": ("shared_paths",),
 }
 _GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
-_WORDS = {
-    "meaning": "what the texts mean", "words": "the words of the texts", "title": "the words of the titles",
-    "marks": "error lines, names, paths, versions", "time": "the time between them", "length": "how long the texts are",
-    "references": "what both refer to", "conversation": "what was said below it",
-    "files": "the files that both change",
-}  # fmt: skip
+_WORDS = {  # for a match, and against it
+    "meaning": ("what the texts mean", "texts that mean other things"),
+    "words": ("words that both use", "few words that both use"),
+    "title": ("the words of the titles", "titles that differ"),
+    "marks": ("error lines, names, paths or versions in both", "few error lines, names, paths or versions in both"),
+    "time": ("little time between them", "much time between them"),
+    "length": ("how long the texts are", "how long the texts are"),
+    "references": ("what both refer to", "nothing that both refer to"),
+    "conversation": ("what was said below it", "what was said below it"),
+    "files": ("files that both change", "no files that both change"),
+}
 _STATES = {1.0: "it was open", 0.0: "it was closed"}
 _AUTHORS = {1.0: "the same author", 0.0: "another author"}
 _MIN = 0.1  # of a strength: what moved it less is not worth a word
@@ -326,7 +331,8 @@ class Explanation(NamedTuple):
 
     @property
     def speaking_against(self) -> tuple[str, ...]:
-        return tuple(fact.says for fact in self.facts if fact.moved <= -_MIN)[:_MAX]
+        known = (fact for fact in self.facts if not fact.says.endswith("unknown"))  # which says nothing against it
+        return tuple(fact.says for fact in known if fact.moved <= -_MIN)[:_MAX]
 
 
 def find_facts(trees: Trees, pairs: Sequence[Mapping[str, float]]) -> list[Explanation]:
@@ -344,13 +350,13 @@ def _group(features: Mapping[str, float], steps: Mapping[str, float]) -> tuple[F
     for name, step in steps.items():
         group = _GROUP_OF.get(name, name)
         groups[group] = groups.get(group, 0.0) + step
-    facts = [Fact(group, _describe(group, features), step) for group, step in groups.items()]
+    facts = [Fact(group, _describe(group, features, step), step) for group, step in groups.items()]
     return tuple(sorted(facts, key=lambda fact: -abs(fact.moved)))
 
 
-def _describe(group: str, features: Mapping[str, float]) -> str:
+def _describe(group: str, features: Mapping[str, float], step: float) -> str:
     if group == "state":
         return _STATES.get(features.get("open", -1.0), "its state is unknown")
     if group == "author":
         return _AUTHORS.get(features.get("same_author", -1.0), "an author is unknown")
-    return _WORDS.get(group, group)
+    return _WORDS[group][step < 0] if group in _WORDS else group

@@ -34,9 +34,11 @@ from forgelore.store.change_lines import (
     load_current_changes,
     load_lines,
 )
+from forgelore.store.code import load_code_tree, load_texts_at
 from forgelore.store.database import Store
 from forgelore.store.paths import count_changes_by_path, list_touching_items, load_paths_of
 from forgelore.text.items import StoredItem
+from forgelore.text.patches import hash_line, normalise
 
 RECENT_DAYS = 30
 _RECENT_MS = RECENT_DAYS * 86_400_000
@@ -243,6 +245,27 @@ def _file_facts(mine: ChangeFacts, theirs: ChangeFacts, rare: frozenset[str]) ->
         return []
     says = f"touches the same {count:,} files" if count > 1 else "touches the same file"
     return [OverlapFact("same_files", f"{says} as", says, count)]
+
+
+def describe_default_branch(store: Store, project_id: int, mine: ChangeFacts) -> str:
+    """Return, in words, that the default branch as it was indexed has a change's lines already, or lacks most of those
+    that it removes; "" where neither holds, or where the code is not indexed.
+    """
+    removed, added = {*mine.lines.removed}, {*mine.lines.added}
+    texts = load_texts_at(store, project_id, mine.paths) if removed or added else {}
+    if not texts:
+        return ""
+    rows = ((path, normalise(line)) for path, text in texts.items() for line in text.split("\n"))
+    there = {hash_line(path, line) for path, line in rows if line}
+    are_all_known = mine.paths == texts.keys()  # a file that is not indexed may have a line all the same
+    gone, kept = len(removed - there), len(added & there)
+    commit = load_code_tree(store, project_id).tree_commit[:8]
+    is_removed = not removed or gone >= _CONTAINED * len(removed)
+    if is_removed and kept >= _ENOUGH and kept >= _CONTAINED * len(added):
+        return f"{kept:,} of the {len(added):,} lines that it adds are on the default branch already, at {commit}"
+    if are_all_known and gone >= _ENOUGH and gone >= _CONTAINED * len(removed):
+        return f"{gone:,} of the {len(removed):,} lines that it removes are gone from the default branch, at {commit}"
+    return ""
 
 
 class OverlapGroup(NamedTuple):

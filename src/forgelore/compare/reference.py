@@ -14,7 +14,7 @@ from forgelore.compare.calibration import MIN, SAME, Curve, Distributions, load_
 from forgelore.compare.evidence import compare_second, was_open
 from forgelore.compare.trees import FAMILIES, USUAL_COSINES, VERSION, Trees, load_trees
 from forgelore.errors import LoreError, StoreError
-from forgelore.index.cleaning import build_chunks
+from forgelore.index.cleaning import first_chunk
 from forgelore.records import BestMatch
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import (
@@ -66,7 +66,7 @@ def has_second_cosines(retriever: Retriever, project_id: int, kind: str) -> bool
 def _measure(retriever: Retriever, subject: Subject) -> "Vector | None":
     """Return the vector of a text that is not stored; None where it has none."""
     assert retriever.second is not None
-    first = build_chunks(subject.title, subject.body, max_chars=retriever.second.chunk_chars)[0]
+    first = first_chunk(subject.title, subject.body, max_chars=retriever.second.chunk_chars)
     try:
         found = check_vector(retriever.second.embed_passages([first.passage])[0], None)
     except StoreError:

@@ -26,7 +26,7 @@ from forgelore.dedupe.closing_rules import (
     recheck,
     why_waiting,
 )
-from forgelore.dedupe.clusters import EffectiveEdges, cluster_edges, copy_edges, reaches
+from forgelore.dedupe.clusters import ACCEPTED, EffectiveEdges, chain_edges, cluster_edges, copy_edges, reaches
 from forgelore.dedupe.journal import (
     LiveState,
     NoEffect,
@@ -123,7 +123,7 @@ def _find_acceptance(context: WriteContext, line: PlannedClosing, standing: Effe
     if line.item_id not in standing.by_people or not any(tuple(one[:2]) == pair for one in standing.edges):
         return None
     words = each_override(context.store, context.project_id)
-    said = [one for one in words if one.decision == "accept" and (one.item_id, one.target_id) == pair]
+    said = [one for one in words if one.decision in ACCEPTED and (one.item_id, one.target_id) == pair]
     return max(one.said_at for one in said)
 
 
@@ -138,11 +138,15 @@ def _overruled(context: WriteContext, line: PlannedClosing, standing: EffectiveE
 
 
 def _find_edge(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges, kind: str) -> Edge | None:
-    """Return the edge of a line: a decision's, or that of two copies which decisions connect."""
+    """Return the edge of a line: a decision's, that of what people say connects the two, or that of two copies which
+    decisions connect.
+    """
     pair = (line.item_id, line.target_id or 0)
     for edge in standing.edges:
         if (edge.source, edge.target) == pair:
             return edge
+    if chain := chain_edges(pair[:1], pair[1], standing):
+        return chain[0]
     if not any(set(pair) <= set(one) for one in cluster_edges(standing.edges, alone=standing.alone)[0]):
         return None
     same = Copies(context.store, context.project_id, kind, load_plan_items(context.store, pair))

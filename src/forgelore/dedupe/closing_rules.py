@@ -20,7 +20,7 @@ from forgelore.compare.scoring import Interval, wilson
 from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.records import EdgeJudge, GracePeriod
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
 
 
 class SeenItem(Struct, frozen=True):
@@ -189,8 +189,8 @@ _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
 
 _TOOK_PART = frozenset(
     (ReasonCode.DISCUSSED_SINCE_PLAN, ReasonCode.REOPENED_SINCE_PLAN, ReasonCode.ASSIGNED_SINCE_PLAN,
-     ReasonCode.LABEL_REMOVED, ReasonCode.LABELLED_AGAINST, ReasonCode.MILESTONE_SINCE_PLAN,
-     ReasonCode.CHANGE_APPROVED)
+     ReasonCode.EDITED_SINCE_PLAN, ReasonCode.CONVERSATION_LOCKED, ReasonCode.CONFIDENTIAL, ReasonCode.LABEL_REMOVED,
+     ReasonCode.LABELLED_AGAINST, ReasonCode.MILESTONE_SINCE_PLAN, ReasonCode.CHANGE_APPROVED)
 )  # fmt: skip
 
 

@@ -269,7 +269,7 @@ def _keep_targets_open(lines: list[PlannedClosing]) -> list[PlannedClosing]:
 
 class EffectiveEdges(NamedTuple):
     """The edges that count, items that stand alone, items that people chose as canonical, sources of edges by people,
-    and pairs that people rejected.
+    pairs that people rejected, and pairs that they accepted before one of the two was edited.
     """
 
     edges: list[Edge]
@@ -277,6 +277,7 @@ class EffectiveEdges(NamedTuple):
     chosen: frozenset[int]
     by_people: frozenset[int]
     rejected: frozenset[frozenset[int]] = frozenset()
+    outdated: frozenset[frozenset[int]] = frozenset()
 
 
 def copy_edges(
@@ -301,11 +302,39 @@ def copy_edges(
     ]
 
 
+def chain_edges(sources: Iterable[int], target: int, standing: EffectiveEdges) -> list[Edge]:
+    """Return the edges from items to a target that follow from what people said: of two that are the same as a third
+    one. What somebody said of the pair itself stands, and what was said of another text connects nothing.
+    """
+    near: dict[int, set[int]] = {}
+    for source, other, _ in standing.edges:
+        if source in standing.by_people and frozenset((source, other)) not in standing.outdated:
+            near.setdefault(source, set()).add(other)
+            near.setdefault(other, set()).add(source)
+    reached, waiting = {target}, [target]
+    while waiting:
+        found = near.get(waiting.pop(), set()) - reached
+        reached |= found
+        waiting += found
+    direct = {edge.source for edge in standing.edges if edge.target == target}
+    return [
+        Edge(source, target, 1.0)
+        for source in sources
+        if source in reached - direct - standing.alone - {target}
+        and target not in standing.alone
+        and frozenset((source, target)) not in standing.rejected
+    ]
+
+
+ACCEPTED = ("accept", "same")  # by which a person makes an edge
+
+
 def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanDecision]) -> EffectiveEdges:
     """Return what counts in the end: edges of judges, with what people said laid over them. `words` are oldest first;
     the last one counts.
 
         accept    this item repeats that one: an edge with full confidence, instead of the item's own
+        same      these two are the same: such an edge beside those of earlier such answers
         reject    these two are not duplicates, in neither direction
         split     this item belongs to no cluster
         canonical this item stays, of its cluster
@@ -317,21 +346,32 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanDecision]) -> Ef
     chosen: set[int] = set()
     rejected: set[frozenset[int]] = set()
     accepted: dict[int, int] = {}
+    same: set[tuple[int, int]] = set()
+    outdated: set[frozenset[int]] = set()
     for word in words:
         pair = frozenset((word.item_id, word.target_id))
-        if word.decision == "accept":
-            accepted[word.item_id] = word.target_id
+        if word.decision in ACCEPTED:
+            if word.decision == "same":
+                same.add((word.item_id, word.target_id))
+            else:
+                accepted[word.item_id] = word.target_id
             rejected.discard(pair)
             alone -= pair
+            outdated = outdated | {pair} if word.is_outdated else outdated - {pair}
         elif word.decision == "reject":
             rejected.add(pair)
             accepted = {source: target for source, target in accepted.items() if {source, target} != pair}
+            same = {one for one in same if {*one} != pair}
         elif word.decision == "split":
             alone.add(word.item_id)
             chosen.discard(word.item_id)
         elif word.decision == "canonical":
             chosen.add(word.item_id)
             alone.discard(word.item_id)
-    found |= {source: Edge(source, target, 1.0) for source, target in accepted.items()}
-    kept = [edge for edge in found.values() if frozenset(edge[:2]) not in rejected]
-    return EffectiveEdges(kept, frozenset(alone), frozenset(chosen), frozenset(accepted), frozenset(rejected))
+    said = sorted(same | set(accepted.items()))
+    by_people = frozenset(source for source, _ in said)
+    edges = [*(edge for edge in found.values() if edge.source not in by_people), *(Edge(*pair, 1.0) for pair in said)]
+    kept = [edge for edge in edges if frozenset(edge[:2]) not in rejected]
+    return EffectiveEdges(
+        kept, frozenset(alone), frozenset(chosen), by_people, frozenset(rejected), frozenset(outdated)
+    )

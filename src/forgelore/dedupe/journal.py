@@ -38,6 +38,7 @@ from forgelore.store.closings import (
     begin_write,
     end_write,
     find_run_of,
+    find_unfinished_run,
     keep_every_write,
     list_writes,
     load_store_id,
@@ -355,10 +356,16 @@ def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: Liv
 
 @contextlib.contextmanager
 def writing_run(
-    job: JobContext, forge: Forge, step: str, of_run: int, parameters: Mapping[str, RunValue], *, force: bool = False
+    job: JobContext,
+    forge: Forge,
+    step: str,
+    of_run: int | None,
+    parameters: Mapping[str, RunValue],
+    *,
+    force: bool = False,
 ) -> Iterator[WriteContext]:
-    """Hold the project's lock around the one run that carries out (or takes back) another one. `force`: take over the
-    lock of a run that has gone quiet on another machine.
+    """Hold the project's lock around the one run that carries out (or takes back) another one, or stands for itself.
+    `force`: take over the lock of a run that has gone quiet on another machine.
 
     A run that was killed is resumed under the same number and with the same parameters.
     """
@@ -369,7 +376,7 @@ def writing_run(
     keep_every_write(store)
     try:
         with store.transaction():
-            run_id = find_run_of(store, of_run, step)
+            run_id = find_run_of(store, of_run, step) if of_run else find_unfinished_run(store, project.id, step)
             if run_id is None:
                 run_id = begin_run(store, project.id, step, parameters, now_ms(), of_run=of_run)
             else:

@@ -17,15 +17,18 @@ from forgelore.compare.sameness import find_sameness, without_boilerplate
 from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import SeenItem, find_waiting, speaks_against, why_waiting
 from forgelore.dedupe.clusters import (
+    ACCEPTED,
     BOUND,
     ClusterItem,
     EffectiveEdges,
     TargetPolicy,
     apply_overrides,
+    chain_edges,
     choose_canonical,
     cluster_edges,
     copy_edges,
     is_english,
+    is_newer_by_another,
     plan_cluster,
 )
 from forgelore.dedupe.gates import MIN_CLOSE, SUPPORT
@@ -40,6 +43,7 @@ from forgelore.store.closings import (
     list_closings,
     list_graces,
     list_judges,
+    list_reopened,
     list_unseen_closings,
     load_closed_onto,
     load_plan_items,
@@ -54,6 +58,7 @@ from forgelore.store.decisions import (
     end_run,
     list_accepted,
     list_runs,
+    newest_decision_ms,
     save_counters,
 )
 from forgelore.store.projects import StoredProject
@@ -166,7 +171,7 @@ class _Chooser:
         standing: EffectiveEdges,
     ) -> None:  # fmt: skip
         self._items, self._standing, self._settings = items, standing, settings
-        self._said = {edge.source: edge.target for edge in standing.edges if edge.source in standing.by_people}
+        self._said = [edge for edge in standing.edges if edge.source in standing.by_people]
         self._closed = load_closed_onto(store, project.id)
         authors = {item.author for item in items.values() if item.author}
         self._maintainers = find_maintainers(store, project, authors, named=settings.maintainers)
@@ -175,12 +180,12 @@ class _Chooser:
         return choose_canonical([self._as_member(self._items[number]) for number in members if number in self._items])
 
     def _as_member(self, item: PlanItem) -> ClusterItem:
-        original = self._items.get(self._said.get(item.id, 0))
+        originals = [self._items.get(edge.target) for edge in self._said if edge.source == item.id]
         is_in_language = self._settings.language == "any" or is_english(f"{item.title} {item.body or ''}")
         return ClusterItem(
             item.id, item.number, is_open_now(item, self._closed), item.id in self._standing.chosen, is_in_language,
             bool(item.author and self._maintainers.get(item.author)), item.people, item.created_at, author=item.author,
-            is_said_duplicate=original is not None and is_open_now(original, self._closed),
+            is_said_duplicate=any(one is not None and is_open_now(one, self._closed) for one in originals),
         )  # fmt: skip
 
 
@@ -235,7 +240,7 @@ def _save_clusters(
 
 def load_waiting(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
     """Return item -> why only the run that began its grace period may close it."""
-    accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.decision == "accept"}
+    accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.decision in ACCEPTED}
     return find_waiting([one for one in list_graces(store, project_id) if one.run_id != except_run], accepted_at)
 
 
@@ -245,6 +250,7 @@ class PlanSettings(NamedTuple):
     kinds: tuple[str, ...] = CLUSTERED
     maintainers: Sequence[str] = ()
     keep_open: Sequence[str] = KEEP_OPEN_LABELS
+    language: str = "en"  # of clusters that are built first
 
 
 class PlanLine(NamedTuple):
@@ -283,8 +289,7 @@ def plan_closings(context: JobContext, settings: PlanSettings, *, dry_run: bool 
     """Make a plan from the stored clusters, and keep it unless it is a dry run."""
     store, project = context.store, context.project
     _check(settings)
-    if not list_runs(store, project.id, step="canonicalize", limit=1):
-        raise InvalidValue("no clusters yet", hint="run: forgelore dedupe canonicalize")
+    _cluster_again(context, settings, dry_run=dry_run)
     planned: list[tuple[PlannedClosing, PlanLine]] = []
     judges: list[EdgeJudge] = []
     for kind in settings.kinds:
@@ -298,6 +303,19 @@ def plan_closings(context: JobContext, settings: PlanSettings, *, dry_run: bool 
     run = None if dry_run else _save_plan(context, settings, [one for one, _ in planned], judges, counters)
     shown = [line for _, line in planned]
     return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
+
+
+def _cluster_again(context: JobContext, settings: PlanSettings, *, dry_run: bool) -> None:
+    """Build the clusters, where there are none, or somebody has decided something since; a dry run keeps nothing."""
+    store, project = context.store, context.project
+    last = next(iter(list_runs(store, project.id, step="canonicalize", limit=1)), None)
+    if last is None and dry_run:
+        raise InvalidValue("no clusters yet", hint="run: forgelore dedupe canonicalize")
+    if dry_run or (last and newest_decision_ms(store, project.id) <= last.began_at):
+        return
+    before = last.parameters if last else {}
+    bound, language = int(before.get("bound") or BOUND), str(before.get("language") or settings.language)
+    canonicalize(context, ClusterSettings(bound, language, settings.maintainers))
 
 
 def load_closing_plan(store: Store, project: StoredProject, run: DedupeRun) -> ClosingPlan:
@@ -325,7 +343,7 @@ def _check(settings: PlanSettings) -> None:
 def _plan_kind(
     store: Store, project: StoredProject, kind: str, settings: PlanSettings
 ) -> tuple[list[PlannedClosing], dict[int, PlanItem], frozenset[int], dict[int, Sequence[int]]]:
-    """Return the lines of a kind, their items, the sources of edges by people, and of a closing onto a copy that no
+    """Return the lines of a kind, their items, those that people decided about, and of a closing onto a copy that no
     decision names the members of its cluster, whose judges stand for it.
     """
     clusters = list_clusters(store, project.id, kind)
@@ -335,27 +353,41 @@ def _plan_kind(
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
     waiting = load_waiting(store, project.id)
-    unseen = list_unseen_closings(store, project.id)
+    unseen, reopened = list_unseen_closings(store, project.id), list_reopened(store, project.id)
     same = Copies(store, project.id, kind, items)
     lines: list[PlannedClosing] = []
     copies: dict[int, Sequence[int]] = {}
+    said = set(standing.by_people)
     for cluster in clusters:
+        chains = _chains(standing, cluster, items)
         edges, more = (
             _within(standing, cluster),
             copy_edges(cluster.members, cluster.canonical_id, standing, same.is_copy),
         )
         found = plan_cluster(
             [_as_cluster_item(items[one], closed_onto) for one in cluster.members if one in items],
-            cluster.canonical_id, [*edges, *(one for one in more if one.source not in standing.chosen)], maintainers,
+            cluster.canonical_id, [*edges, *chains, *(one for one in more if one.source not in standing.chosen)],
+            maintainers,
             policy=settings.target_policy, min_close=settings.min_close, targets_of_others=closed_onto,
             by_people=standing.by_people,
         )  # fmt: skip
         unnamed = {(one.source, one.target) for one in more}
+        said |= {one.source for one in chains}
         copies |= {one.item_id: cluster.members for one in found if (one.item_id, one.target_id) in unnamed}
         for one in found:
-            reason = _object_to(one, items, closed_onto, unseen, waiting, settings.keep_open)
+            reason = _object_to(one, items, closed_onto, unseen, reopened, waiting, settings.keep_open, standing)
             lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
-    return lines, items, standing.by_people, copies
+    return lines, items, frozenset(said), copies
+
+
+def _chains(standing: EffectiveEdges, cluster: StoredCluster, items: Mapping[int, PlanItem]) -> list[Edge]:
+    """Return what follows from several answers of people about a cluster. Onto a newer item of another author only a
+    pair leads that a person accepted itself.
+    """
+    target = items.get(cluster.canonical_id)
+    sources = [one for one in cluster.members if one in items and one not in standing.chosen]
+    found = chain_edges(sources, cluster.canonical_id, standing) if target else []
+    return [edge for edge in found if target and not is_newer_by_another(target, items[edge.source])]
 
 
 def _as_cluster_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClusterItem:
@@ -378,10 +410,12 @@ def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
 
 def _object_to(
     line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
-    unseen: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
+    unseen: Collection[int], reopened: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
+    standing: EffectiveEdges,
 ) -> str | None:  # fmt: skip
     """Return why an item stays open. One that we closed and that a later sync found open was reopened by somebody, and
-    stays open. So does one in a grace period, its own or its target's.
+    stays open. So does one in a grace period, its own or its target's, and one that a person judged by other words than
+    it has now.
     """
     item, target = items[line.item_id], items.get(line.target_id or 0)
     if line.reason:
@@ -390,9 +424,15 @@ def _object_to(
         (item.is_confidential or (target is not None and target.is_confidential), ReasonCode.CONFIDENTIAL),
         (item.is_locked, ReasonCode.CONVERSATION_LOCKED),
         (speaks_against(item.labels, keep_open), ReasonCode.LABELLED_AGAINST),
+        (item.id in reopened and item.id not in standing.by_people, ReasonCode.REOPENED_SINCE_PLAN),
+        (_is_outdated(line, standing), ReasonCode.EDITED_SINCE_PLAN),
     )
     found = next((reason for holds, reason in objections if holds), None)
     return found or why_waiting(waiting, item.id, line.target_id)
+
+
+def _is_outdated(line: PlannedClosing, standing: EffectiveEdges) -> bool:
+    return line.item_id in standing.by_people and {line.item_id, line.target_id} in standing.outdated
 
 
 def _why_closed(item: PlanItem, closed_onto: Mapping[int, int], unseen: Collection[int]) -> ReasonCode:

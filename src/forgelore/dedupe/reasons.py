@@ -56,6 +56,7 @@ class ReasonCode(StrEnum):
     IN_GRACE = "in_grace"
     CONFIDENTIAL = "confidential"
     CONVERSATION_LOCKED = "conversation_locked"
+    ALREADY_LINKED = "already_linked"
     WRITE_UNANSWERED = "write_unanswered"
     WRITE_WITHOUT_EFFECT = "write_without_effect"
     WRITE_REFUSED = "write_refused"
@@ -93,7 +94,9 @@ MEANINGS = {
     ReasonCode.WOULD_CYCLE: "closing it would make a circle of duplicates",
     ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item in its cluster",
     ReasonCode.TARGET_IS_NEWER: "it was filed earlier, and by somebody else, than the item that would stay open",
-    ReasonCode.EDITED_SINCE_PLAN: "its text or commits, or its target's, changed after the plan was made",
+    ReasonCode.EDITED_SINCE_PLAN: (
+        "its text or commits, or its target's, changed after the plan was made, or after a person accepted the pair"
+    ),
     ReasonCode.REOPENED_SINCE_PLAN: "it was reopened, after the plan was made or at any time before",
     ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it after the plan was made",
     ReasonCode.DISCUSSED_SINCE_PLAN: "it was discussed after the plan was made",
@@ -104,6 +107,7 @@ MEANINGS = {
     ReasonCode.IN_GRACE: "its grace period, or its target's, is not over",
     ReasonCode.CONFIDENTIAL: "it, or the item it repeats, is confidential",
     ReasonCode.CONVERSATION_LOCKED: "its conversation is locked: no notice can be posted",
+    ReasonCode.ALREADY_LINKED: "somebody has named the other item there meanwhile",
     ReasonCode.WRITE_UNANSWERED: "a write was sent but no answer arrived; the next run checks what happened",
     ReasonCode.WRITE_WITHOUT_EFFECT: "the forge accepted the write but nothing changed; run the same command again",
     ReasonCode.WRITE_REFUSED: "the forge refused the write; see the warnings",

@@ -2,7 +2,7 @@
 clusters with the evidence of each edge, the newest plan, the audits. Nobody is asked again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from forgelore.dedupe.audit import AuditReport, load_report
@@ -19,11 +19,13 @@ from forgelore.dedupe.review import RECENTLY_MS, QueueSetting, ReviewQueue, load
 from forgelore.dedupe.verdict import Verdict, decode_verdict
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.records import Edge
+from forgelore.store.calibration import load_duplicates
 from forgelore.store.candidates import StoredCluster, list_clusters, load_set
 from forgelore.store.closings import PlanItem, load_plan_items
 from forgelore.store.database import Store
 from forgelore.store.decisions import Decision, DedupeRun, list_cases, list_runs, load_accepted_decisions, load_run
 from forgelore.store.projects import StoredProject
+from forgelore.store.reviews import list_review_words
 
 _RUNS = 200
 
@@ -68,6 +70,7 @@ def analyse_audit(store: Store, run: DedupeRun, bounds: GateBounds) -> AuditAnal
 
 MAX_CLUSTERS = 200  # on a page that people read
 _FACTS = 8
+_EVERY_DUPLICATE = 1_000_000
 
 
 class DedupeOverview(NamedTuple):
@@ -86,15 +89,7 @@ def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: in
     """Return the clusters, largest first, the newest plan, the newest audit by each kind of reference, and the pairs
     that nobody has decided.
     """
-    decisions = load_accepted_decisions(store, project.id)
-    found: list[ShownCluster] = []
-    for kind in CLUSTERED:
-        standing = load_edges(store, project.id, kind)
-        for cluster in list_clusters(store, project.id, kind):
-            members = set(cluster.members)
-            edges = [one for one in standing.edges if one.source in members and one.target in members]
-            found.append(_show(store, kind, cluster, edges, decisions))
-    found.sort(key=lambda one: (-len(one.items), one.kind, one.canonical))
+    found = load_clusters(store, project.id)
     plans = list_runs(store, project.id, step="plan", limit=1)
     plan = load_closing_plan(store, project, plans[0]) if plans else None
     return DedupeOverview(
@@ -102,6 +97,51 @@ def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: in
         _load_audits(store, project.id),
         load_queue(store, project, QueueSetting(CLUSTERED, now_ms - RECENTLY_MS), person=""),
     )  # fmt: skip
+
+
+def load_clusters(store: Store, project_id: int) -> list[ShownCluster]:
+    """Return the clusters with the evidence of each edge, the largest first, without items that the viewer may not
+    see.
+    """
+    decisions = load_accepted_decisions(store, project_id)
+    found: list[ShownCluster] = []
+    for kind in CLUSTERED:
+        standing = load_edges(store, project_id, kind)
+        for cluster in list_clusters(store, project_id, kind):
+            members = set(cluster.members)
+            edges = [one for one in standing.edges if one.source in members and one.target in members]
+            found.append(_show(store, kind, cluster, edges, decisions))
+    return sorted(
+        (one for one in found if one.canonical and len(one.items) > 1),
+        key=lambda one: (-len(one.items), one.kind, one.canonical),
+    )
+
+
+def load_magnets(store: Store, project_id: int, *, limit: int) -> list[ShownCluster]:
+    """Return the open items with the most confirmed duplicates: marks of the forge, statements on closed items, and
+    what reviewers called the same. Items that merely look alike do not count: most of those are an area's hub.
+    """
+    found: list[ShownCluster] = []
+    confirmed = [one[:2] for one in list_review_words(store, project_id) if one.decision == "accept"]
+    for kind in CLUSTERED:
+        copies: dict[int, set[int]] = {}
+        known = load_duplicates(store, project_id, kind, limit=_EVERY_DUPLICATE, shown=True)
+        for item_id, target_id in [*((one, each) for one, targets in known.items() for each in targets), *confirmed]:
+            copies.setdefault(target_id, set()).add(item_id)
+        items = _load_visible(store, {*copies, *(one for each in copies.values() for one in each)})
+        for target_id, ids in copies.items():
+            target, seen = items.get(target_id), [items[one] for one in ids if one in items]
+            if target and target.state == "open" and target.kind == kind and seen:
+                members = (target, *sorted(seen, key=lambda one: one.number))
+                numbers = [one.number for one in members]
+                found.append(ShownCluster(kind, target.number, "confirmed", numbers, target.title, members))
+    return sorted(found, key=lambda one: (-len(one.items), one.kind, one.canonical))[:limit]
+
+
+def _load_visible(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
+    items = load_plan_items(store, item_ids)
+    sees_all = store.viewer.includes_internal
+    return {key: one for key, one in items.items() if sees_all or not one.is_confidential}
 
 
 def _load_audits(store: Store, project_id: int) -> list[AuditAnalysis]:
@@ -116,7 +156,7 @@ def _load_audits(store: Store, project_id: int) -> list[AuditAnalysis]:
 def _show(
     store: Store, kind: str, cluster: StoredCluster, edges: list[Edge], decisions: Mapping[int, Decision]
 ) -> ShownCluster:
-    items = load_plan_items(store, cluster.members)
+    items = _load_visible(store, cluster.members)
     edges = [one for one in edges if {*one[:2]} <= items.keys()]
     ordered = sorted(items.values(), key=lambda one: (one.id != cluster.canonical_id, one.number))
     shown = [_show_edge(store, one, items, decisions.get(one.source)) for one in _once(edges, cluster.canonical_id)]

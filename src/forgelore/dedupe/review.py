@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from forgelore.compare.differences import Relation, compare_lines, compare_titles, find_relation
 from forgelore.compare.reference import load_curve
 from forgelore.compare.signatures import parse_signature
+from forgelore.dedupe.clusters import apply_overrides, cluster_edges
 from forgelore.dedupe.overrides import check_pair
 from forgelore.dedupe.review_rules import (
     Forecast,
@@ -57,6 +58,7 @@ DAY_MS = 86_400_000
 RECENTLY_MS = 365 * DAY_MS  # how long ago an item ended that open ones are still shown beside
 _BODY = 30_000  # characters of a text that a reviewer may unfold
 _VERSIONS = 4
+_ANY = 1 << 30
 _UNIT = r"\s?(?:[mµn]?s|secs?|seconds?|min|[KMGT]i?B|%|x)(?!\w)"
 
 
@@ -216,12 +218,17 @@ class PairReader:
     def _unanswered(self, person: str) -> Callable[[CandidatePair], bool]:
         closed_by = list_closed_by(self._store, self._project_id) if self._kind == "issue" else ()
         joined = Joined(self._mentions, closed_by)
-        said = {frozenset((one.item_id, one.target_id)) for one in each_override(self._store, self._project_id)}
+        words = list(each_override(self._store, self._project_id))
+        said = {frozenset((one.item_id, one.target_id)) for one in words}
+        same = apply_overrides((), words)
+        group = {item: at for at, members in enumerate(cluster_edges(same.edges, bound=_ANY)[0]) for item in members}
 
         def is_wanted(pair: CandidatePair) -> bool:
             answers = self._answers.get(pair.key, {})
             is_answered = person in answers or any(answer != "unsure" for answer in answers.values())
-            return not is_answered and pair.key not in said and not joined.has(pair.item_id, pair.target_id)
+            is_implied = pair.item_id in group and group[pair.item_id] == group.get(pair.target_id)
+            is_said = pair.key in said or is_implied or joined.has(pair.item_id, pair.target_id)
+            return not is_answered and not is_said
 
         return is_wanted
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from forgelore.context import JobContext
+from forgelore.dedupe.clusters import ACCEPTED
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
@@ -59,15 +60,15 @@ class RolledBack(NamedTuple):
 
 
 def load_applied(store: Store, run_id: int) -> DedupeRun:
-    """Return an apply by its own number, or by that of its plan."""
+    """Return an apply by its own number, or by that of its plan; or a run that posted links."""
     run = load_run(store, run_id)
     if run.step == "plan":
         applied = find_run_of(store, run_id, "apply")
         if applied is None:
             raise InvalidValue(f"plan {run_id} was never applied", hint="see: forgelore dedupe runs")
         run = load_run(store, applied)
-    if run.step != "apply":
-        raise InvalidValue(f"run {run_id} ({run.step}) closed nothing", hint="see: forgelore dedupe runs")
+    if run.step not in ("apply", "link"):
+        raise InvalidValue(f"run {run_id} ({run.step}) wrote nothing", hint="see: forgelore dedupe runs")
     return run
 
 
@@ -171,7 +172,7 @@ class _ItemRollback:
         since = reopened[-1].sent_at if reopened else 0
         words = each_override(context.store, context.project_id)
         said = [one for one in words if {one.item_id, one.target_id} == set(pair)]
-        if any(one.decision == "reject" or (one.decision == "accept" and one.said_at > since) for one in said):
+        if any(one.decision == "reject" or (one.decision in ACCEPTED and one.said_at > since) for one in said):
             return
         word = HumanDecision(*pair, "reject", f"rollback {context.run_id}", context.now_ms())
         with context.store.transaction():

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from forgelore.config import AppIdentity
+    from forgelore.forges.github.app_token import InstallationToken
     from forgelore.forges.rest import TokenAccess
     from forgelore.net.client import Client
     from forgelore.ports.forge import Forge, Page, PayloadReader
@@ -24,6 +26,16 @@ class Adapter(NamedTuple):
 
     make: "Callable[[Connection], Forge]"
     payloads: "Callable[[], PayloadReader]"
+
+
+def app_token(
+    app: "AppIdentity", path: str, client: "Callable[..., Client]", wall_clock: "Callable[[], float]"
+) -> "InstallationToken":
+    """Return the token of an app for a project, on the one kind of forge that has apps."""
+    from forgelore.forges.github.app_token import InstallationToken
+    from forgelore.forges.github.forge import HEADERS
+
+    return InstallationToken(app.id, app.key, path, lambda make: client(HEADERS, secret_headers=make), wall_clock)
 
 
 class ArchiveReader(NamedTuple):

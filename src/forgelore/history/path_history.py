@@ -39,6 +39,7 @@ from forgelore.history.sources import (
     SourceCommit,
     SourceItem,
     find_path,
+    load_source_items,
     load_sources,
     suggest_path,
 )
@@ -156,15 +157,28 @@ def load_history(store: Store, project: StoredProject, request: PathRequest) -> 
     )  # fmt: skip
 
 
+def load_item_decisions(
+    store: Store, project: StoredProject, item_id: int, maintainers: Sequence[str]
+) -> list[PathDecision]:
+    """Return what was decided in one conversation, the weightiest first, each with what replaced it."""
+    meant = MeantPath("", "glob", ("",))  # whatever the conversation is about
+    items = [
+        SourceItem(row, text, row.kind == "change", True, frozenset(one.key for one in text.sections), {})
+        for row, text in load_source_items(store, [item_id])
+    ]
+    found = find_decisions(store, project, meant, PathSources(items, [], is_cut=False), maintainers)
+    shown = build_decisions(found, load_superseding(store, project, found))
+    return sorted(shown, key=_turn_of_decision, reverse=True)
+
+
 def extract_history(
-    job: JobContext, request: PathRequest, model: ChatModel, budget: int, *, include_internal: bool
+    job: JobContext, request: PathRequest, model: ChatModel, budget: int, *, seen: Store
 ) -> ExtractedDecisions:
-    """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
-    Without `include_internal` it reads nothing that is confidential, whoever asks.
+    """Let a model read the conversations of a path's history, and keep their decisions. `seen`: the store as it may
+    be read for that. Raises NotFound as above.
     """
     store, project = job.store, job.project
     meant = find_path(store, project.id, request.text, request.place)
-    seen = store if include_internal else store.seen_by(store.viewer.without_internal())
     sources = load_sources(seen, project.id, meant)
     if not meant.is_known and not sources.items:
         raise _unknown(store, project, meant)

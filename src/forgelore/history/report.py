@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.history.waiting import is_robot
+from forgelore.records import OutcomeTally
 from forgelore.store.database import Store
 from forgelore.store.open_items import DatedItem, find_newest, list_dated_items, list_first_filed, list_first_words
 from forgelore.store.projects import StoredProject
 from forgelore.store.reviews import list_standing
+from forgelore.store.triage import tally_filed
 
 KINDS = ("issue", "change")
 AGES = ((30, "up to a month"), (90, "up to 3 months"), (365, "up to a year"), (0, "older"))  # days -> in words
@@ -60,7 +62,9 @@ class WeekCount(NamedTuple):
 
 
 class MonthReport(NamedTuple):
-    """A month of a project. `confirmed`: pairs that reviewers called the same in it."""
+    """A month of a project. `confirmed`: pairs that reviewers called the same in it. `triage`: what came of the bot's
+    comments on what was filed in it; null where the database is not the bot's own.
+    """
 
     project: str
     month: str
@@ -68,6 +72,7 @@ class MonthReport(NamedTuple):
     weeks: list[WeekCount]
     newcomers: list[str]
     confirmed: int
+    triage: OutcomeTally | None = None
 
 
 def load_report(store: Store, project: StoredProject, month: str | None, *, now_ms: int) -> MonthReport:
@@ -93,6 +98,7 @@ def load_report(store: Store, project: StoredProject, month: str | None, *, now_
         [one for one in list_first_filed(store, project.id, start, end) if not is_robot(one)],
         len({frozenset((one.item_id, one.target_id)) for one in said
              if one.decision == "same" and start <= one.said_at < end}),
+        tally_filed(store, project.id, start, end),
     )  # fmt: skip
 
 

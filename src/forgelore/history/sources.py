@@ -202,7 +202,7 @@ def load_sources(store: Store, project_id: int, meant: MeantPath) -> PathSources
     ids = list(dict.fromkeys([*touching[:MAX_ITEMS], *on_path, *mentioning, *linked]))
     pattern = _mention_pattern(names, meant)
     items = []
-    for row, text in _load_items(store, ids):
+    for row, text in load_source_items(store, ids):
         mentions = _find_mentions(text, pattern) if pattern else {}
         keys = frozenset(on_path.get(row.id, ())) & {section.key for section in text.sections}
         if row.id in touched or row.id in linked or keys or mentions:
@@ -210,7 +210,8 @@ def load_sources(store: Store, project_id: int, meant: MeantPath) -> PathSources
     return PathSources(items, _load_commits(store, commits[:MAX_COMMITS]), is_cut)
 
 
-def _load_items(store: Store, ids: list[int]) -> Iterable[tuple[StoredItem, ReadingText]]:
+def load_source_items(store: Store, ids: list[int]) -> Iterable[tuple[StoredItem, ReadingText]]:
+    """Yield items with their reading texts, those that the viewer may read."""
     for at in range(0, len(ids), _BATCH):
         batch = ids[at : at + _BATCH]
         rows = load_items(store, batch)

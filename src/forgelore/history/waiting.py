@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 
 from forgelore.dedupe.maintainers import find_maintainers, list_maintainers
 from forgelore.store.database import Store
+from forgelore.store.filters import NO_FILTERS, Filters
+from forgelore.store.item_lists import NO_FACETS, Facets, count_facets
 from forgelore.store.open_items import LastWord, OpenItem, list_last_words, list_newcomers, list_open_items
 from forgelore.store.paths import list_closers
 from forgelore.store.projects import StoredProject
@@ -54,19 +56,21 @@ class WaitingList(NamedTuple):
 
 class WaitingWork(NamedTuple):
     """What waits for the maintainers of a project, and how these are known: settings, members, associations, closers
-    or nothing.
+    or nothing. `facets`: of one list that was asked for alone, how many items have which type, state, label, author.
     """
 
     project: str
     lists: list[WaitingList]
     known_by: str
+    facets: Facets = NO_FACETS
 
 
 def load_waiting(
-    store: Store, project: StoredProject, *, named: Sequence[str] = (), limit: int = 5, only: WaitingFor | None = None
-) -> WaitingWork:
-    """Return the work lists of a project, or only one of them."""
-    items = list_open_items(store, project.id)
+    store: Store, project: StoredProject, filters: Filters = NO_FILTERS, *, named: Sequence[str] = (), limit: int = 5,
+    only: WaitingFor | None = None,
+) -> WaitingWork:  # fmt: skip
+    """Return the work lists of a project, or only one of them, of items that the filters allow."""
+    items = list_open_items(store, project.id, filters)
     words: defaultdict[int, list[LastWord]] = defaultdict(list)
     for one in list_last_words(store, project.id):
         if not is_robot(one.author):
@@ -90,11 +94,11 @@ def load_waiting(
             found["reviews"].append(entry)
         if item.kind == "issue" and not is_ours and not was_answered and not item.is_sorted:
             found["untriaged"].append(entry)
-    return WaitingWork(
-        str(project.name),
-        [_show_list(project, name, entries, limit) for name, entries in found.items() if only in (None, name)],
-        known_by,
-    )
+    lists = [_show_list(project, name, entries, limit) for name, entries in found.items() if only in (None, name)]
+    if only is None:
+        return WaitingWork(str(project.name), lists, known_by)
+    facets = count_facets(store, (item.id for _, item, _ in found[only]))
+    return WaitingWork(str(project.name), lists, known_by, facets)
 
 
 def is_robot(login: str | None) -> bool:

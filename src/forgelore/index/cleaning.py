@@ -132,7 +132,17 @@ def is_form_line(line: str) -> bool:
 
 def kept_lines(text: str) -> list[tuple[int, int]]:
     """Return the character spans of the lines worth embedding, in order; never none for a text that has letters."""
-    return [(start, end) for start, end, _ in _telling_lines(text)] or _beginning(text)
+    return [(start, end) for start, end, _ in _kept_lines(text)]
+
+
+def _kept_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield them with their words, "" where nothing told what a line says."""
+    is_empty = True
+    for line in _telling_lines(text):
+        is_empty = False
+        yield line
+    if is_empty:
+        yield from ((start, end, "") for start, end in _beginning(text))
 
 
 def clean_line(line: str) -> str:
@@ -272,27 +282,38 @@ def build_chunks(title: str, text: str, *, max_chars: int) -> list[Chunk]:
 
     ("T", "one\ntwo\n", max_chars=4) -> one chunk per line
     """
-    chunks: list[Chunk] = []
+    return list(_each_chunk(title, text, max_chars))
+
+
+def first_chunk(title: str, text: str, *, max_chars: int) -> Chunk:
+    """Return the chunk that stands for a text as a whole; what follows is not read."""
+    return next(_each_chunk(title, text, max_chars))
+
+
+def _each_chunk(title: str, text: str, max_chars: int) -> Iterator[Chunk]:
     lines: list[str] = []
     start = end = room = 0
-    for line_start, line_end in _pieces(kept_lines(text), max_chars):
-        line = clean_line(text[line_start:line_end])
+    for line_start, line_end, line in _pieces(text, max_chars):
         if not line:
             continue
         if lines and len(line) > room:
-            chunks.append(Chunk(start, end, Passage(title, "\n".join(lines))))
+            yield Chunk(start, end, Passage(title, "\n".join(lines)))
             lines = []
         if not lines:
             start, room = line_start, max_chars
         lines.append(line)
         end, room = line_end, room - len(line) - 1
-    if lines or not chunks:
-        chunks.append(Chunk(start, end, Passage(title, "\n".join(lines))))
-    return chunks
+    yield Chunk(start, end, Passage(title, "\n".join(lines)))
 
 
-def _pieces(spans: list[tuple[int, int]], max_chars: int) -> list[tuple[int, int]]:
-    """Cut lines that are longer than a chunk; a paragraph without line breaks is one line to a forge."""
-    return [
-        (at, min(at + max_chars, end)) for start, end in spans for at in range(start, max(end, start + 1), max_chars)
-    ]
+def _pieces(text: str, max_chars: int) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and words of the lines worth embedding, cut where they are longer than a chunk; a paragraph
+    without line breaks is one line to a forge.
+    """
+    for start, end, words in _kept_lines(text):
+        if words and end - start <= max_chars:
+            yield start, end, words
+            continue
+        for at in range(start, max(end, start + 1), max_chars):
+            until = min(at + max_chars, end)
+            yield at, until, clean_line(text[at:until])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from forgelore.errors import EmbeddingFailed, Stopped
-from forgelore.index.cleaning import build_chunks
+from forgelore.index.cleaning import build_chunks, first_chunk
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
 from forgelore.records import Chunk, HashedText, StoredEmbedder
@@ -298,7 +298,7 @@ def forget_items(store: Store, project_ids: Iterable[int] | None = None) -> int:
 
 def measure_texts(embedder: Embedder, texts: list[HashedText]) -> "list[Vector | str]":
     """Return the vector of each text, or why it has none."""
-    passages = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars)[0].passage for one in texts]
+    passages = [first_chunk(one.title, one.text, max_chars=embedder.chunk_chars).passage for one in texts]
     try:
         return [check_vector(raw, None) for raw in embedder.embed_passages(passages)]
     except EmbeddingFailed:  # one of them is too much for it: which?

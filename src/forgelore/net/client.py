@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from forgelore.errors import ConfigError, EndpointDown, ForgeError, InvalidValue, LostPage, NotFound, RateLimited
+from forgelore.errors import ConfigError, EndpointDown, ForgeError, LostPage, RateLimited
 from forgelore.net.policy import (
     ANYWHERE,
     BUDGETS,
@@ -32,12 +32,13 @@ from forgelore.net.policy import (
     decide,
     decide_graphql,
     endpoint_of,
+    is_final,
+    looks_complete,
     may_have_happened,
     with_jitter,
 )
 from forgelore.net.policy import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
 from forgelore.ports.forge import LostWrite, WriteDelayed
-from forgelore.profiles import PROBED, TITLES
 from forgelore.records import QuotaLeft
 from forgelore.text.dates import parse_http_date
 from forgelore.text.refs import is_loopback
@@ -109,13 +110,15 @@ class HttpAnswer:
 class Client:
     """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more; `jitter`
     draws from 0 to 1 how much longer each is. With `one_try_s` a request is tried once, for so many seconds.
+    `secret_headers` that are made anew from time to time are a function, asked before each request.
     """
 
     max_limits = MAX_LIMITS  # of one request
     remembers_trouble = True  # what keeps failing, or has no quota left, is not asked for a while
 
     def __init__(
-        self, base_url: str, headers: Mapping[str, str], *, secret_headers: Mapping[str, str] | None = None,
+        self, base_url: str, headers: Mapping[str, str], *,
+        secret_headers: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
         rate: float = 10.0, max_wait_s: float = 900.0, ca_file: str | None = None,
         sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time, jitter: Callable[[], float] = random.random,
@@ -126,7 +129,9 @@ class Client:
             raise ConfigError(
                 f"refusing plain http:// to {split.netloc}", hint="use https://; http:// is for loopback only"
             )
-        for value in (secret_headers or {}).values():
+        self._make_secrets = secret_headers if callable(secret_headers) else None
+        self._secrets = {} if callable(secret_headers) else dict(secret_headers or {})
+        for value in self._secrets.values():
             if not (value.isascii() and value.isprintable()):  # httpx would quote it in its error
                 raise ConfigError(f"the token for {split.netloc} contains invalid characters", hint="copy it again")
         self.origin = (split.scheme, split.netloc)
@@ -134,7 +139,6 @@ class Client:
         self.on_wait, self.max_wait_s = on_wait, max_wait_s if one_try_s is None else 0.0
         self.breaker = Breaker(clock)
         self._base = base_url.rstrip("/")
-        self._secrets = dict(secret_headers or {})
         self._is_tried_once, self._has_answered = one_try_s is not None, False
         self._sleep, self._clock, self._wall_clock, self._jitter = sleep, clock, wall_clock, jitter
         self._pace = Pace(rate, clock=clock, sleep=sleep)
@@ -267,7 +271,7 @@ class Client:
             answer = self._exchange(method, url, **request, timeout=self._first_timeout(tries))
         except httpx.HTTPError as error:
             attempts = self._attempts(manner) if isinstance(error, NEVER_SENT) else manner.attempts
-            attempts = 1 if _is_final(error) else attempts
+            attempts = 1 if is_final(error) else attempts
             if isinstance(error, httpx.ConnectTimeout) and not self._has_answered:
                 attempts = min(attempts, FIRST_CONNECTS)
             decision = after_failure(tries.failures + 1, _describe(error), attempts=attempts)
@@ -330,7 +334,7 @@ class Client:
             answer = self._exchange("POST", url, content=b'{"query":"{__typename}"}', headers=headers)
         except httpx.HTTPError:
             return False
-        return answer.status < 500 and _looks_complete(answer.body)
+        return answer.status < 500 and looks_complete(answer.body)
 
     def _await_quota(self, manner: RetryRule) -> None:
         """Wait until this request's quota is full again; raise RateLimited where that takes longer than allowed."""
@@ -362,7 +366,7 @@ class Client:
         )
         if decision != "accepted" or answer.status in (204, 304) or manner.is_text:
             return decision
-        if not _looks_complete(answer.body):
+        if not looks_complete(answer.body):
             if manner.is_once:
                 raise self._lost("an answer that is not JSON")
             broken = after_failure(attempt, "not JSON", attempts=self._attempts(manner))
@@ -404,6 +408,8 @@ class Client:
         raise ForgeError(f"{self.host} redirects in a loop", hint="try the project's current address")
 
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
+        if self._make_secrets is not None:
+            self._secrets = dict(self._make_secrets())
         headers = {**request.get("headers", {}), **self._secrets}
         timeout = request.get("timeout") or self._http.timeout
         started = self._clock()
@@ -493,77 +499,6 @@ def _body(response: httpx.Response, max_bytes: int | None) -> bytes:
     return bytes(body)
 
 
-def _looks_complete(body: bytes) -> bool:
-    """True when the body begins and ends as JSON does. A proxy's page does not, nor does an answer that was cut off."""
-    ends = body.lstrip()[:1] + body.rstrip()[-1:]
-    return ends in (b"{}", b"[]")
-
-
 def _describe(error: httpx.HTTPError) -> str:
     """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _is_final(error: BaseException | None) -> bool:
-    """True where trying again brings the same: a certificate that nobody trusts, a server that speaks no TLS."""
-    import ssl
-
-    seen = 0
-    while error is not None and seen < 10:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
-            return True
-        error, seen = error.__cause__ or error.__context__, seen + 1
-    return False
-
-
-def probe_forge(root: str, ca_file: str | None) -> str:
-    """Return which forge an unknown host is, asked without any token; GitLab answers 401 to strangers, but in JSON."""
-    host = urlsplit(root).netloc
-    for profile in PROBED:
-        try:
-            answer = httpx.get(
-                root + profile.probe_path, timeout=15, verify=verify_with(ca_file),
-                headers={"User-Agent": f"forgelore/{__version__}", "Accept": "application/json"},
-            )  # fmt: skip
-        except httpx.HTTPError as error:
-            hint = "check the address and the network"
-            raise ForgeError(f"{host} cannot be reached: {error}", hint=hint) from error
-        if answer.status_code in (200, 401, 403) and "json" in answer.headers.get("content-type", ""):
-            return profile.name
-    hint = "set its kind under [[forges]] in the settings"
-    raise InvalidValue(f"{host} does not look like {TITLES}", hint=hint)
-
-
-def download(url: str, path: str, *, ca_file: str | None, max_bytes: int) -> None:
-    """Write what a server gives to everybody to a file: no token is sent, and plain http is for this machine alone."""
-    with connect({"User-Agent": f"forgelore/{__version__}"}, ca_file) as http:
-        for _ in range(MAX_REDIRECTS + 1):
-            host = urlsplit(url).netloc
-            if not url.startswith("https://") and not is_loopback(host):
-                raise InvalidValue(f"{url} is not an https:// address", hint="nothing is fetched over plain http")
-            try:
-                with http.stream("GET", url) as response:
-                    if response.is_redirect:
-                        url = urljoin(url, response.headers.get("location", ""))
-                        continue
-                    _save(response, path, host, max_bytes)
-                    return
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                hint = "check the address and the network"
-                raise ForgeError(f"{host} cannot be read: {error}", hint=hint) from error
-    raise ForgeError(f"{host} redirects in a loop", hint="use the file's current address")
-
-
-def _save(response: httpx.Response, path: str, host: str, max_bytes: int) -> None:
-    if response.status_code != 200:
-        message = f"{host} answered HTTP {response.status_code}"
-        raise NotFound(message, hint="only files that everybody may read are fetched; download others by hand")
-    size = 0
-    with open(path, "wb") as file:
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > max_bytes:
-                raise ForgeError(f"{host} sends more than {max_bytes:,} bytes", hint="it is not a packed index")
-            file.write(part)

@@ -103,6 +103,26 @@ def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> Nex
     return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
 
 
+def looks_complete(body: bytes) -> bool:
+    """True when the body begins and ends as JSON does. A proxy's page does not, nor does an answer that was cut off."""
+    ends = body.lstrip()[:1] + body.rstrip()[-1:]
+    return ends in (b"{}", b"[]")
+
+
+def is_final(error: BaseException | None) -> bool:
+    """True where trying again brings the same: a certificate that nobody trusts, a server that speaks no TLS."""
+    import ssl
+
+    seen = 0
+    while error is not None and seen < 10:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            return True
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return False
+
+
 def with_jitter(wait: Wait, share: float) -> Wait:
     """Return a wait that is up to a quarter longer, or 10 s, by a share from 0 to 1: those that failed together come
     back apart. It is never shorter: what a server asks for is the least.

@@ -103,6 +103,7 @@ class Query(NamedTuple):
     seal: str = ""  # the hash of what comes before it; "": nobody asks
     source: Source = "raw"
     code_keys: tuple[str, ...] = ()  # of commits and files that the query names: commit:9
+    with_facets: bool = False
 
     @property
     def end(self) -> int:

@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
-from forgelore.index.cleaning import build_chunks
+from forgelore.index.cleaning import first_chunk
 from forgelore.search.ftsquery import Phrase, Word, build_and, build_or, choose_rare, loosen, parse_words
 from forgelore.search.fusion import split_names
 from forgelore.store.database import QueryCache, Store
@@ -247,7 +247,7 @@ class Retriever:
         """Return the vector of a text that is not in the store, as its document would get it."""
         stored = self.stored_embedder()
         assert self.embedder is not None
-        first = build_chunks(title, text, max_chars=self.embedder.chunk_chars)[0]
+        first = first_chunk(title, text, max_chars=self.embedder.chunk_chars)
         return _fit(self.embedder.embed_passages([first.passage])[0], stored)
 
     def document_vector(self, document_id: int) -> "Vector | None":

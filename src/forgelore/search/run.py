@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import EmbeddingFailed, InvalidValue, LoreError, StoreError
-from forgelore.index.cleaning import build_chunks
+from forgelore.index.cleaning import first_chunk
 from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.ftsquery import Word, build_and, is_too_long, join_groups, parse_words
 from forgelore.search.fusion import Fused, fuse
@@ -51,6 +51,7 @@ from forgelore.words import JobKind, Passage
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
+    from forgelore.store.item_lists import Facets
     from forgelore.text.values import Vector
 # Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
 # is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
@@ -81,6 +82,7 @@ class SearchAnswer(NamedTuple):
     is_filtered: bool = False  # by flags or qualifiers, beside the project
     is_nothing_fitting: bool = False  # the hits are the best of a bad lot
     synonyms: tuple[str, ...] = ()  # what else was searched for: acronyms, written out
+    facets: "Facets | None" = None  # of the best hits, as many as were ranked; only where they were asked for
 
 
 class RankedItems(NamedTuple):
@@ -127,6 +129,8 @@ def search(retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = 
         is_total_exact=is_exact,
     )  # fmt: skip
     page = _fill_page(retriever, query, words, answer, ranked._replace(fused=fused))
+    if query.with_facets:
+        page = page._replace(facets=_count_facets(retriever.store, [one.id for one in fused]))
     if query.is_bare:
         return page
     embedder = rescorer or retriever.embedder
@@ -222,8 +226,17 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
     answer = SearchAnswer([], "lexical", warnings, notes=notes, is_named=query.is_named, sort=query.sort, total=total)
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
     page = _fill_page(retriever, query, words, answer, ranked)
+    if query.with_facets:
+        seen = ids if len(ids) == total else load_sorted(retriever.store, allowed, key, is_ascending=False, limit=STEP)
+        page = page._replace(facets=_count_facets(retriever.store, seen))
     # Each of them meets all that was asked.
     return page if query.is_bare else page._replace(hits=[hit._replace(relevance=1.0) for hit in page.hits])
+
+
+def _count_facets(store: Store, document_ids: Sequence[int]) -> "Facets":
+    from forgelore.store.item_lists import count_found_facets  # most searches do without
+
+    return count_found_facets(store, document_ids)
 
 
 def _has_known_word(retriever: Retriever, words: Sequence[Word], query: Query) -> bool:
@@ -416,7 +429,7 @@ def _measure(
 
 
 def _first_passage(embedder: "Embedder", title: str, text: str) -> Passage:
-    return build_chunks(title, text, max_chars=embedder.chunk_chars)[0].passage
+    return first_chunk(title, text, max_chars=embedder.chunk_chars).passage
 
 
 def _embed(embedder: "Embedder", passages: list[Passage]) -> "list[Sequence[float] | EmbeddingFailed]":

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from forgelore.records import BestMatch
 from forgelore.store.database import Store
+from forgelore.store.filters import visible_link
 
 LEARNED = ("boilerplate_lines", "boilerplate_runs", "nearest_strengths", "calibrations")  # all that learning writes
 
@@ -112,12 +113,15 @@ def _as_best(strength: float, is_open: int | None) -> BestMatch:
     return BestMatch(strength, None if is_open is None else bool(is_open))
 
 
-def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> dict[int, set[int]]:
+def load_duplicates(
+    store: Store, project_id: int, kind: str, *, limit: int, shown: bool = False
+) -> dict[int, set[int]]:
     """Return item -> the earlier items of its kind that it was said to repeat, newest first.
 
-    What somebody merely wrote counts once the item is closed: until then it is an opinion.
+    What somebody merely wrote counts once the item is closed: until then it is an opinion. `shown`: without what stands
+    in a note that the viewer may not read.
     """
-    sql = """
+    sql = f"""
         SELECT i.id, t.id
         FROM item_links l
         JOIN items i ON i.id = l.item_id
@@ -125,6 +129,7 @@ def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> 
         WHERE l.project_id = ? AND i.kind = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn
           AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind AND t.created_at < i.created_at
           AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS DISTINCT FROM 'open')
+          AND {visible_link(store) if shown else "1"}
         ORDER BY i.created_at DESC, i.id DESC, t.id
     """
     found: dict[int, set[int]] = {}

@@ -14,11 +14,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
+from forgelore.store.filters import visible
 from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
-from forgelore.text.markdown import MARKER
+from forgelore.text.items import MARKER
+from forgelore.words import ItemKey
 
 
 class PlanItem(NamedTuple):
@@ -156,6 +157,40 @@ def list_closings(store: Store, run_id: int) -> list[PlannedClosing]:
     return [PlannedClosing._make(row) for row in store.rows(sql, run_id)]
 
 
+def list_reopened(store: Store, project_id: int) -> set[int]:
+    """Return the open items that somebody reopened, as the forge's lists say, or as an earlier apply found out."""
+    sql = """
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id = ?1 AND i.state = 'open' AND i.state_reason = 'reopened'
+        UNION
+        SELECT p.item_id
+        FROM planned_closings p
+        JOIN dedupe_runs r ON r.id = p.run_id
+        WHERE r.project_id = ?1 AND r.step = 'apply' AND p.reason = 'reopened_since_plan'
+    """
+    return {item_id for (item_id,) in store.rows(sql, project_id)}
+
+
+def list_linked(store: Store, project_id: int) -> set[tuple[int, int]]:
+    """Return (item, related item) of the comments that `dedupe link` posted, also of those that were taken back."""
+    sql = """
+        SELECT j.request
+        FROM write_journal j
+        JOIN dedupe_runs r ON r.id = j.run_id
+        WHERE j.project_id = ? AND r.step = 'link' AND j.step = 'comment' AND j.status = 'done'
+    """
+    requests = [json.loads(text) for (text,) in store.rows(sql, project_id)]
+    return {(one["item"], target) for one in requests for target in one["targets"]}
+
+
+def find_unfinished_run(store: Store, project_id: int, step: str) -> int | None:
+    """Return the newest run of a step that was stopped, killed or has a write without an answer; None without one."""
+    sql = "SELECT max(id) FROM dedupe_runs WHERE project_id = ? AND step = ? AND status <> 'done'"
+    found: int | None = store.value(sql, project_id, step)
+    return found
+
+
 def find_run_of(store: Store, run_id: int, step: str) -> int | None:
     """Return the run that carries out a plan, or takes back an apply; None when there is none yet."""
     sql = "SELECT max(id) FROM dedupe_runs WHERE of_run = ? AND step = ?"
@@ -205,6 +240,39 @@ def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
         ORDER BY j.run_id, i.id
     """
     return [GracePeriod._make(row) for row in store.rows(sql, project_id)]
+
+
+class AnnouncedClosing(NamedTuple):
+    """An item that will be closed onto another, by a plan, once its grace period is over. Times are milliseconds."""
+
+    kind: str
+    number: int
+    title: str
+    url: str | None
+    target: int
+    plan: int
+    announced_at: int
+    closes_at: int
+
+
+def list_announced_closings(store: Store, project_id: int) -> list[AnnouncedClosing]:
+    """Return the closings in their grace period that the viewer may see, the next one first."""
+    waiting = {(one.item_id, one.run_id) for one in list_graces(store, project_id) if one.action == "wait"}
+    sql = f"""
+        SELECT i.id, i.kind, i.number, i.title, i.url, t.number, r.of_run, min(j.sent_at),
+          min(j.sent_at) + 3600000 * {json_field("r.parameters", "close_after")}, j.run_id
+        FROM write_journal j
+        JOIN dedupe_runs r ON r.id = j.run_id
+        JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
+        JOIN planned_closings p ON p.run_id = r.of_run AND p.item_id = i.id
+        JOIN items t ON t.id = p.target_id
+        WHERE j.project_id = ? AND j.step IN ('label', 'comment') AND i.state = 'open' AND i.deleted_at IS NULL
+          AND {visible(store, "i")} AND {visible(store, "t")}
+        GROUP BY i.id, j.run_id
+        ORDER BY 9, i.id
+    """
+    rows = store.rows(sql, project_id)
+    return [AnnouncedClosing._make(row[1:-1]) for row in rows if (row[0], row[-1]) in waiting]
 
 
 JournalValue = str | int | float | bool | None | list[str] | list[int]

@@ -334,6 +334,16 @@ def load_file(store: Store, file_id: int) -> StoredItem | None:
     return StoredItem(item_id, project_id, forge, host, project, "file", 0, path, text, url=url, name=path)
 
 
+def load_texts_at(store: Store, project_id: int, paths: Iterable[str]) -> dict[str, str]:
+    """Return path -> text, of the files of a project that are indexed."""
+    sql = f"""
+        SELECT path, text
+        FROM code_files
+        WHERE project_id = ? AND path {one_of()} AND {in_view(store, "code_files")}
+    """
+    return dict(store.rows(sql, project_id, pack_list(paths)))
+
+
 def find_files_at(store: Store, path: str, project_id: int | None) -> list[int]:
     """Return the files at a path: one in each project that has it, or that of one project."""
     sql = f"""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.records import Edge, HumanDecision, JudgedItem, LaneAnswer
 from forgelore.store.database import Store
-from forgelore.store.reviews import list_review_labels, list_review_words
+from forgelore.store.reviews import is_outdated, list_review_labels, list_review_words
 from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 # Both texts are those that were judged: an edge rests on nothing else.
@@ -98,22 +98,33 @@ def save_override(store: Store, project_id: int, said: HumanDecision) -> None:
     sql = "DELETE FROM overrides WHERE item_id = ? AND action IN (?, ?) AND target_id = ?"
     store.run(sql, said.item_id, said.decision, opposite, said.target_id)
     insert = """
-        INSERT INTO overrides (project_id, item_id, target_id, action, said_by, said_at)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO overrides (project_id, item_id, target_id, action, said_by, said_at, item_version, target_version)
+        VALUES (?, ?, ?, ?, ?, ?, (SELECT content_version FROM items WHERE id = ?),
+            (SELECT content_version FROM items WHERE id = ?))
     """
-    store.run(insert, project_id, *said[:5])
+    store.run(insert, project_id, *said[:5], said.item_id, said.target_id)
 
 
 def each_override(store: Store, project_id: int) -> Iterator[HumanDecision]:
     """Yield what people said of a project, by command or in a review, oldest first."""
-    sql = """
-        SELECT item_id, target_id, action, said_by, said_at
+    sql = f"""
+        SELECT item_id, target_id, action, said_by, said_at, NULL, {is_outdated("overrides")}
         FROM overrides
         WHERE project_id = ?
         ORDER BY id
     """
     said = (HumanDecision(*row) for row in store.rows(sql, project_id))
     return merge(said, list_review_words(store, project_id), key=lambda one: one.said_at)
+
+
+def newest_decision_ms(store: Store, project_id: int) -> int:
+    """Return when a person or a judge last said something about pairs; 0 where nobody did."""
+    sql = """
+        SELECT max(coalesce((SELECT max(said_at) FROM overrides WHERE project_id = ?1), 0),
+          coalesce((SELECT max(said_at) FROM reviews WHERE project_id = ?1), 0),
+          coalesce((SELECT max(decided_at) FROM decisions WHERE project_id = ?1), 0))
+    """
+    return int(store.value(sql, project_id))
 
 
 _MAX_FILES = 30  # that a judge is told of a change

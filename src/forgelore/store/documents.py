@@ -13,13 +13,13 @@ from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
 from forgelore.store.item_lists import load_files_of, load_items, load_labels_of, load_threads
 from forgelore.store.jobs import queue_jobs
-from forgelore.store.sqlite.connection import one_of, pack_list
+from forgelore.store.sqlite.connection import one_of, pack_list, source_of
 from forgelore.store.sqlite.fulltext import add_text, remove_text
 from forgelore.store.sqlite.vector_rows import drop_document_vectors, drop_other_vectors, queue_unembedded
 from forgelore.text.documents import Document, Facts
 from forgelore.text.items import StoredItem
 from forgelore.text.terms import build_terms
-from forgelore.words import JobKind, source_of
+from forgelore.words import JobKind
 
 _FACTS = ", ".join(Facts._fields)
 _MARKS = ", ".join("?" * len(Facts._fields))

@@ -193,6 +193,9 @@ class Filters(NamedTuple):
         return self._replace(without=tuple(one._replace(with_threads=bool(one.types)) for one in self.without))
 
 
+NO_FILTERS = Filters()
+
+
 class Condition(NamedTuple):
     """A filter in SQL. `values`: it is about these, and `sql` belongs behind their table's WHERE."""
 

@@ -5,7 +5,8 @@ are rows of their own, and are loaded for many items with one query. Ids are tho
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from forgelore.errors import NotFound
@@ -19,11 +20,20 @@ from forgelore.store.filters import (
     THREADS,
     Filters,
     build_where,
+    said,
     visible,
     visible_link,
 )
 from forgelore.store.sqlite.connection import one_of, pack_list
-from forgelore.text.items import Backlink, StoredFile, StoredItem, StoredLink, StoredNote, StoredThread
+from forgelore.text.items import (
+    Backlink,
+    StoredFile,
+    StoredItem,
+    StoredLink,
+    StoredNote,
+    StoredThread,
+    is_report,
+)
 from forgelore.text.refs import note_page, shown_ref
 from forgelore.words import ProjectName
 
@@ -84,6 +94,73 @@ def load_listed(
         LIMIT ?
     """
     return [(row[0], as_item(row[1:])) for row in store.rows(sql, *values, limit)]
+
+
+Facets = Mapping[str, Mapping[str, int]]  # type, state, label, author -> value -> how many items have it
+NO_FACETS: Facets = MappingProxyType({})
+
+
+def count_facets(store: Store, item_ids: Iterable[int]) -> Facets:
+    """Return how many of these items have which type, state, label and author, the commonest first."""
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE i.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(item_ids)])
+
+
+def count_listed_facets(store: Store, filters: Filters) -> Facets:
+    """Return the same of the items that match."""
+    where, values = build_where(store, filters, ITEMS)
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE {where}
+    """
+    return _count_facets(store, sql, values)
+
+
+def count_found_facets(store: Store, document_ids: Iterable[int]) -> Facets:
+    """Return the same of the items that these documents are of."""
+    sql = f"""
+        SELECT d.item_id
+        FROM documents d
+        WHERE d.id {one_of()}
+    """
+    return _count_facets(store, sql, [pack_list(document_ids)])
+
+
+def _count_facets(store: Store, chosen: str, values: Sequence[object]) -> Facets:
+    sql = f"""
+        WITH chosen AS MATERIALIZED (
+          SELECT i.id, i.kind, i.state, i.author
+          FROM items i
+          WHERE i.deleted_at IS NULL AND i.id IN ({chosen})
+        )
+        SELECT 'type', kind, count(*)
+        FROM chosen
+        GROUP BY kind
+        UNION ALL
+        SELECT 'state', state, count(*)
+        FROM chosen
+        WHERE state NOTNULL
+        GROUP BY state
+        UNION ALL
+        SELECT 'label', l.name, count(*)
+        FROM chosen c
+        JOIN item_labels l ON l.item_id = c.id
+        GROUP BY l.name
+        UNION ALL
+        SELECT 'author', author, count(*)
+        FROM chosen
+        WHERE author NOTNULL
+        GROUP BY author
+    """
+    found: dict[str, dict[str, int]] = {"type": {}, "state": {}, "label": {}, "author": {}}
+    for name, value, count in sorted(store.rows(sql, *values), key=lambda row: (-row[2], row[1])):
+        found[name][value] = count
+    return found
 
 
 # Discussions that are threads, where their forge calls them so. One in which only the forge speaks ("changed the
@@ -221,23 +298,18 @@ def load_backlinks(store: Store, item: StoredItem) -> tuple[Backlink, ...]:
     )
 
 
-def load_threads(
-    store: Store, item_ids: Iterable[int], *, include_internal: bool = True, by_people: bool = False
-) -> dict[int, list[StoredThread]]:
-    """Return item -> its threads with their notes, in the order of the first; items without are missing. `by_people`:
-    what people wrote for everybody, without system notes, internal ones and reports of the bot.
+def load_threads(store: Store, item_ids: Iterable[int], *, by_people: bool = False) -> dict[int, list[StoredThread]]:
+    """Return item -> its threads with the notes that the viewer may see, in the order of the first; items without are
+    missing. `by_people`: what people wrote for everybody, without system notes, internal ones and reports of the bot.
     """
-    from forgelore.text.markdown import is_report  # a list has no use for it
-
-    hidden = "" if include_internal and not by_people else "AND NOT n.is_internal"
-    others = "AND NOT n.is_system AND n.body <> ''" if by_people else ""
+    wanted = "NOT n.is_internal AND NOT n.is_system AND n.body <> ''" if by_people else said(store)
     sql = f"""
         SELECT n.item_id, n.thread_id, t.key, t.path, t.line, t.resolved_by, t.resolved_at, t.is_resolvable,
           t.is_resolved, n.key, n.author, n.body, n.created_at, n.path, n.line, n.type, n.url, n.position_type,
           n.is_system, n.is_internal, n.is_answer, n.is_resolved
         FROM notes n
         JOIN threads t ON t.id = n.thread_id
-        WHERE n.item_id {one_of()} {hidden} {others}
+        WHERE n.item_id {one_of()} AND {wanted}
         ORDER BY n.created_at, length(n.key), n.key
     """
     threads: dict[int, StoredThread] = {}
@@ -287,16 +359,14 @@ def load_files_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[Store
     return grouped((item_id, StoredFile(*row)) for item_id, *row in store.each(sql, pack_list(item_ids)))
 
 
-def next_exported(
-    store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
-) -> list[StoredItem]:
-    """Return the next live items behind (number, kind)."""
-    hidden = "" if include_internal else "AND NOT i.is_confidential"
+def next_exported(store: Store, project_id: int, after: tuple[int, str], limit: int) -> list[StoredItem]:
+    """Return the next live items behind (number, kind) that the viewer may see."""
     sql = f"""
         SELECT {ITEM_COLUMNS}
         FROM items i
         JOIN projects p ON p.id = i.project_id
-        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?) {hidden}
+        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?)
+          AND {visible(store, "i")}
         ORDER BY i.number, i.kind
         LIMIT ?
     """

@@ -19,8 +19,8 @@ from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.sqlite.connection import one_of, pack_list
+from forgelore.text.items import is_report
 from forgelore.text.links import links_in_event, links_in_text, people_in_note
-from forgelore.text.markdown import is_report
 from forgelore.words import NoteScope
 
 NOTE_FIELDS = (
@@ -307,6 +307,18 @@ def load_conversation(store: Store, project_id: int, key: ItemKey) -> KnownConve
     """
     sizes = store.rows(sql, found[0])
     return KnownConversation(found[1], found[2], dict(sizes))
+
+
+def load_answer_times(store: Store, project_id: int, key: ItemKey) -> dict[str, tuple[int | None, bool]]:
+    """Return when each note of an item was last changed, by its key, and whether it is the answer."""
+    sql = """
+        SELECT n.key, n.updated_at, n.is_answer
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE i.project_id = ? AND i.kind = ? AND i.number = ?
+    """
+    rows = store.rows(sql, project_id, key.kind, key.number)
+    return {note_key: (updated_at, bool(is_answer)) for note_key, updated_at, is_answer in rows}
 
 
 def load_note_times(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[tuple[ItemKey, str], int]:

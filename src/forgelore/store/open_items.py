@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from forgelore.store.database import Store
-from forgelore.store.filters import said, visible
+from forgelore.store.filters import ITEMS, NO_FILTERS, Filters, build_where, said, visible
 
 _OPEN = (
     "i.project_id = ?1 AND i.state = 'open' AND i.deleted_at IS NULL AND i.kind IN ('issue', 'change', 'discussion')"
@@ -32,17 +32,18 @@ class LastWord(NamedTuple):
     at: int
 
 
-def list_open_items(store: Store, project_id: int) -> list[OpenItem]:
-    """Return the open items of a project, oldest first."""
+def list_open_items(store: Store, project_id: int, filters: Filters = NO_FILTERS) -> list[OpenItem]:
+    """Return the open items of a project that filters allow, oldest first."""
+    where, values = build_where(store, filters, ITEMS)
     sql = f"""
         SELECT i.id, i.kind, i.number, i.title, i.author, i.created_at, i.url, i.is_draft,
           i.milestone IS NOT NULL OR i.assignees <> '[]'
             OR EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id)
         FROM items i
-        WHERE {_OPEN} AND {visible(store, "i")}
+        WHERE {_OPEN} AND {visible(store, "i")} AND {where}
         ORDER BY coalesce(i.created_at, 0), i.id
     """
-    return [OpenItem._make(row) for row in store.rows(sql, project_id)]
+    return [OpenItem._make(row) for row in store.rows(sql, project_id, *values)]
 
 
 def list_last_words(store: Store, project_id: int) -> list[LastWord]:

@@ -23,6 +23,8 @@ _SECRETS = re.compile(
 _KEY = re.compile(rb'"[a-z_]+"\s*:\s*')
 _NULLED = re.compile(rb'_token"\s*:\s*null')
 
+_SMALL = 9_000  # bytes, which fit into a window of 16 KB beside the dictionary
+
 _dictionary: bytes | None = None
 
 
@@ -94,7 +96,9 @@ def unpack_payload(digest: bytes, codec: str | None, body: bytes | None) -> byte
 
 
 def _compress(raw: bytes) -> bytes:
-    packer = zlib.compressobj(level=1, zdict=_load_dictionary())
+    """A small window costs 22 µs to prepare and a whole one 57, more than it takes to compress a comment."""
+    wbits, memory = (14, 7) if len(raw) <= _SMALL else (15, 8)
+    packer = zlib.compressobj(level=1, wbits=wbits, memLevel=memory, zdict=_load_dictionary())
     return packer.compress(raw) + packer.flush()
 
 

@@ -1,11 +1,11 @@
 """Review: the pairs that people look at in `dedupe review`, what joins them already, and what people answered.
 
 Answers are kept for ever. Each person's last answer on a pair stands; "undone" takes it back. What standing answers
-mean for edges is read here too, as words like those of `dedupe accept` and `dedupe reject`:
+mean for edges is read here too:
 
-    accept    somebody said same, and nobody said anything else
-    reject    somebody said related, twin or not. Where somebody else said same, the pair is disputed: no edge either,
-              until one of them changes the answer
+    same      somebody said same, and nobody said anything else
+    reject    as by `dedupe reject`: somebody said related, twin or not. Where somebody else said same, the pair is
+              disputed: no edge either, until one of them changes the answer
 
 Somebody who is unsure objects to nothing.
 """
@@ -19,8 +19,18 @@ from forgelore.store.filters import visible, visible_link
 from forgelore.store.sqlite.connection import one_of, pack_list
 
 UNDONE = "undone"
+
+
+def is_outdated(table: str) -> str:
+    """Return the condition that a text changed since a person spoke of it, of `overrides` or `reviews`."""
+    return " OR ".join(
+        f"coalesce({table}.{what}_version <> (SELECT content_version FROM items WHERE id = {table}.{what}_id), 0)"
+        for what in ("item", "target")
+    )
+
+
 _STANDING = f"""
-    SELECT r.item_id, r.target_id, r.answer, r.said_by, r.said_at, r.chance
+    SELECT r.item_id, r.target_id, r.answer, r.said_by, r.said_at, r.chance, {is_outdated("r")} AS is_outdated
     FROM reviews r
     WHERE r.project_id = ? AND r.answer <> '{UNDONE}' AND NOT EXISTS (
         SELECT 1
@@ -47,10 +57,12 @@ class PairItem(NamedTuple):
 def save_answer(store: Store, project_id: int, said: HumanDecision) -> None:
     """Add an answer. In a transaction."""
     sql = """
-        INSERT INTO reviews (project_id, item_id, target_id, answer, said_by, said_at, chance)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO reviews (project_id, item_id, target_id, answer, said_by, said_at, chance, item_version,
+            target_version)
+        VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT content_version FROM items WHERE id = ?),
+            (SELECT content_version FROM items WHERE id = ?))
     """
-    store.run(sql, project_id, *said)
+    store.run(sql, project_id, *said[:6], said.item_id, said.target_id)
 
 
 def list_standing(store: Store, project_id: int, kind: str | None = None) -> list[HumanDecision]:
@@ -84,8 +96,8 @@ def _may_see_item(store: Store, column: str) -> str:
 def list_review_words(store: Store, project_id: int) -> list[HumanDecision]:
     """Return what the standing answers about each pair say together, oldest first."""
     sql = f"""
-        SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'accept' END, max(said_by),
-            max(said_at)
+        SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'same' END, max(said_by),
+            max(said_at), NULL, min(answer = 'same' AND is_outdated)
         FROM ({_STANDING})
         WHERE answer <> 'unsure'
         GROUP BY item_id, target_id

@@ -136,18 +136,37 @@ def load_rejected(store: Store, item_id: int) -> tuple[int, ...]:
     return _parse_numbers(store.value("SELECT rejected FROM triage_reports WHERE item_id = ?", item_id) or "")
 
 
+_TALLY = """
+    count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
+    count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
+    count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
+"""
+
+
 def tally_outcomes(store: Store, project_id: int) -> tuple[OutcomeTally, ...]:
     """Return the outcomes of each version, the newest first."""
-    sql = """
-        SELECT version, count(*), count(comment_url), count(*) FILTER (WHERE came_of = 'success'),
-            count(*) FILTER (WHERE came_of = 'assist'), count(*) FILTER (WHERE came_of = 'noise'),
-            count(*) FILTER (WHERE came_of = 'missed'), count(*) FILTER (WHERE came_of IS NULL AND comment_url NOTNULL)
+    sql = f"""
+        SELECT version, {_TALLY}
         FROM triage_reports
         WHERE project_id = ?
         GROUP BY version
         ORDER BY max(looked_at) DESC
     """
     return tuple(OutcomeTally._make(row) for row in store.rows(sql, project_id))
+
+
+def tally_filed(store: Store, project_id: int, since_ms: int, until_ms: int) -> OutcomeTally | None:
+    """Return the outcomes of what was filed in a period, of all versions; None where the bot looked at none of it, as
+    in a database that is not the bot's own.
+    """
+    sql = f"""
+        SELECT '', {_TALLY}
+        FROM triage_reports
+        WHERE project_id = ? AND looked_at > 0
+          AND item_id IN (SELECT id FROM items WHERE project_id = ? AND created_at >= ? AND created_at < ?)
+    """
+    found = OutcomeTally._make(store.rows(sql, project_id, project_id, since_ms, until_ms)[0])
+    return found if found.looked else None
 
 
 def load_calibrated_pairs(store: Store, project_id: int) -> int:
@@ -190,6 +209,41 @@ def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> lis
         LIMIT ?
     """
     return [ItemKey(kind, number) for kind, number in store.rows(sql, project_id, since_ms, limit)]
+
+
+class FoundMatch(NamedTuple):
+    """An open item whose match stands in no comment, and that match."""
+
+    kind: Kind
+    number: int
+    title: str
+    url: str
+    outcome: str
+    to_number: int
+    to_title: str
+    to_url: str
+    to_state: str | None
+    looked_at: int
+
+    @property
+    def is_close(self) -> bool:
+        return self.outcome in ("duplicate", "regression")
+
+
+def list_uncommented(store: Store, project_id: int, since_ms: int) -> list[FoundMatch]:
+    """Return what was found since then and stands in no comment, but for what people rejected: close matches first."""
+    sql = """
+        SELECT i.kind, i.number, i.title, coalesce(i.url, ''), r.outcome,
+            t.number, t.title, coalesce(t.url, ''), t.state, r.looked_at
+        FROM triage_reports r
+        JOIN items i ON i.id = r.item_id
+        JOIN items t ON t.project_id = i.project_id AND t.kind = i.kind AND t.number = r.first_number
+        WHERE r.project_id = ? AND r.looked_at >= ? AND r.comment_url IS NULL AND i.state = 'open'
+          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND NOT i.is_confidential AND NOT t.is_confidential
+          AND r.rejected NOT LIKE '%,' || t.number || ',%' AND r.rejected NOT LIKE '%,0,%'
+        ORDER BY r.outcome = 'similar', i.kind, i.number
+    """
+    return [FoundMatch._make(row) for row in store.rows(sql, project_id, since_ms)]
 
 
 def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:

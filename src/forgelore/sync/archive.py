@@ -393,27 +393,27 @@ class Exported(NamedTuple):
     left_out: int
 
 
-def export_file(store: Store, project: StoredProject, path: str, *, include_internal: bool = False) -> Exported:
+def export_file(store: Store, project: StoredProject, path: str) -> Exported:
     """Write a project to a file, whole or not at all. Raises InvalidValue or StoreError where that cannot be done."""
     with open_target(path) as stream:
-        return export_to(store, project, stream, include_internal=include_internal)
+        return export_to(store, project, stream)
 
 
-def export_to(store: Store, project: StoredProject, stream: BinaryIO, *, include_internal: bool = False) -> Exported:
+def export_to(store: Store, project: StoredProject, stream: BinaryIO) -> Exported:
     """Write a project to an open stream."""
-    count = write_lines(stream, export_lines(store, project, include_internal=include_internal))
-    hidden = 0 if include_internal else count_internal(store, project.id)
+    count = write_lines(stream, export_lines(store, project))
+    hidden = 0 if store.viewer.includes_internal else count_internal(store, project.id)
     return Exported(str(project.name), count, hidden)
 
 
-def export_lines(store: Store, project: StoredProject, *, include_internal: bool = False) -> Iterator[bytes]:
-    """Yield the items as lines. Without `include_internal`, what only members may see stays behind."""
+def export_lines(store: Store, project: StoredProject) -> Iterator[bytes]:
+    """Yield the items that the viewer of the store may see, as lines."""
     last: tuple[int, str] = (-1, "")
-    while items := next_exported(store, project.id, last, EXPORT_BATCH, include_internal=include_internal):
+    while items := next_exported(store, project.id, last, EXPORT_BATCH):
         last = (items[-1].number, items[-1].kind)
         ids = [item.id for item in items]
         labels, files, links = load_labels_of(store, ids), load_files_of(store, ids), load_stated_links(store, ids)
-        threads = load_threads(store, ids, include_internal=include_internal)
+        threads = load_threads(store, ids)
         for item in items:
             parts = (labels.get(item.id, ()), files.get(item.id, ()), threads.get(item.id, ()), links.get(item.id, ()))
             yield write_line(item.with_parts(*parts))

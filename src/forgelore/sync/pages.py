@@ -41,6 +41,7 @@ from forgelore.store.jobs import find_without_job, queue_jobs
 from forgelore.store.notes import (
     find_miscounted,
     has_review_notes,
+    load_answer_times,
     load_conversation,
     remember_fetch,
     remove_notes,
@@ -430,6 +431,10 @@ class KnownStore:
     def conversation(self, key: ItemKey) -> KnownConversation | None:
         """Return what is stored of an item's conversation; None for an item that is unknown or gone."""
         return load_conversation(self._store, self._project_id, key)
+
+    def note_times(self, key: ItemKey) -> dict[str, tuple[int | None, bool]]:
+        """Return when each note of an item was last changed, by its key, and whether it is the answer."""
+        return load_answer_times(self._store, self._project_id, key)
 
     def fetch_times(self, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
         """Return when the threads of these items were last read in full."""

@@ -2,6 +2,10 @@
 
 Fields that end in `_ms` are milliseconds; the property beside each is that moment as Python has it. `json_fields` names
 what is written as JSON, properties included; the views at the end differ from an item in nothing else.
+
+A comment of the bot is known by its first line, not by its author: the bot posts as an app, as a project's token or as
+a person. Somebody who quotes a report writes `>` before it and keeps their words; somebody who begins a comment with
+the marker hides it from search, and from nothing else.
 """
 
 import datetime as dt
@@ -12,6 +16,13 @@ from typing import NamedTuple
 from forgelore.text.dates import as_time
 from forgelore.text.refs import commit_page, shown_ref
 from forgelore.words import ProjectName
+
+MARKER = "<!-- forgelore:triage:v1 -->"
+
+
+def is_report(body: str | None) -> bool:
+    """True for the text of a comment that the bot wrote. It is shown and exported, and belongs to no document."""
+    return body is not None and MARKER in body and body.partition("\n")[0].strip() == MARKER
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from forgelore.model import Involvement, Link, Note, Relation, ReviewVerdict
 from forgelore.records import CommitAuthor, GitName
-from forgelore.text.markdown import code_spans, is_inside, is_report
+from forgelore.text.items import is_report
+from forgelore.text.markdown import code_spans, is_inside
 from forgelore.text.refs import PAGE_KINDS, page_in_url
 
 # One pattern per mark: with a literal first character the scanner jumps from mark to mark at memory speed.
@@ -293,7 +294,7 @@ def _letters(text: str) -> str:
 _NAME = re.compile(r"(?<![\w@/.\-+=&`\\])@([A-Za-z0-9_][A-Za-z0-9_.\-]{0,99})((?:/[A-Za-z0-9_.\-]{1,100}){0,8})")
 _MORE = re.compile(r"[\w@/\\\-]")  # behind a name: it is longer than names are, or something else
 _QUOTED = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 MAX = 100  # of one text: whoever lists more means nobody
 _LOOKED_AT = 5_000
 
@@ -331,7 +332,7 @@ def _names(text: str, owner: str) -> Iterator[tuple[int, str]]:
 def _not_spoken(text: str) -> list[list[tuple[int, int]]]:
     """Return where nobody is spoken to: code, quotes, comments of HTML; each part in order."""
     found = [code_spans(text)] if "`" in text or "~~~" in text else []
-    for mark, pattern in ((">", _QUOTED), ("<!--", _COMMENT)):
+    for mark, pattern in ((">", _QUOTED), ("<!--", COMMENT)):
         if mark in text:
             found.append([match.span() for match in pattern.finditer(text)])
     return found

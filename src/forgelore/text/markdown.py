@@ -13,12 +13,6 @@ The words "duplicate of" are broken too: before a number they mark a duplicate o
 
 An item's own page: the address that may be opened for somebody.
 
-The marker: the first line of a comment of the bot, by which it is known.
-
-Not by its author: the bot posts as an app, as a project's token or as a person. Somebody who quotes a report writes
-`>` before it and keeps their words; somebody who begins a comment with the marker hides it from search, and from
-nothing else.
-
 Messages of closings: the comment that names the other item, with a marker by which it is known as ours.
 
 The words are a setting, and a setting may hold anything: a line of it never begins with a slash, so that no forge takes
@@ -28,6 +22,7 @@ it for a quick action. `{target}` stands for the other item, `{hours}` for the d
 import re
 import sys
 from bisect import bisect_right
+from collections.abc import Iterable
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from forgelore.errors import InvalidValue
@@ -214,14 +209,6 @@ def check_page(url: str | None, host: str) -> str:
     return safe
 
 
-MARKER = "<!-- forgelore:triage:v1 -->"
-
-
-def is_report(body: str | None) -> bool:
-    """True for the text of a comment that the bot wrote. It is shown and exported, and belongs to no document."""
-    return body is not None and MARKER in body and body.partition("\n")[0].strip() == MARKER
-
-
 CLOSED = "Closing as duplicate of {target}. If this is incorrect, please contact us."
 GRACE = (
     "This seems to repeat {target}. It will be closed in {hours} hours, unless somebody comments here, reacts"
@@ -240,6 +227,13 @@ _MARKER_BEGIN = "<!-- forgelore:closing:v1 "
 def closing_marker(store_id: str, run_id: int, item_id: int) -> str:
     """Return the first line of a comment of one run of one store on one item."""
     return f"{_MARKER_BEGIN}store={store_id} run={run_id} item={item_id} -->"
+
+
+def related_marker(store_id: str, run_id: int, item_id: int, targets: Iterable[int]) -> str:
+    """Return the first line of a comment that names related items."""
+    return (
+        f"<!-- forgelore:related:v1 store={store_id} run={run_id} item={item_id} to={','.join(map(str, targets))} -->"
+    )
 
 
 def is_standing_promise(body: str, store_id: str) -> bool:

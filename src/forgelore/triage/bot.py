@@ -10,53 +10,47 @@ In split mode a reader without rights looks, may ask a judge, and writes a judge
 what takes a warning away.
 """
 
-import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from forgelore.compare.calibrate import MAX_PAIRS, MIN_PAIRS, build_sample, calibrate, learn_boilerplate
-from forgelore.compare.trees import VERSION
 from forgelore.dedupe.detect_new import SAID_NOTHING, Detection, detect_new
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge
-from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Stopped, format_error
+from forgelore.errors import AuthError, LoreError, NotFound, format_error
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import ConversationLocked, Forge, IndexBranch
 from forgelore.ports.progress import Watcher
-from forgelore.store.calibration import forget_outdated, load_duplicates
 from forgelore.store.items import load_ids
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.triage import (
     StoredReport,
     forget_items,
     forget_project,
-    load_calibrated_pairs,
+    list_uncommented,
     load_first_run,
-    load_labels_learned,
     load_report,
     load_unseen,
-    save_calibrated_pairs,
     save_first_run,
-    save_labels_learned,
     save_report,
 )
 from forgelore.text.links import is_program
-from forgelore.triage.events import Command, Event
+from forgelore.triage.events import Command, Event, Judgement
 from forgelore.triage.health_log import HealthLog
 from forgelore.triage.intake import (
     FEW_REQUESTS,
-    KINDS,
     MOST_REQUESTS,
     PATIENCE_MS,
     Budget,
     Coverage,
+    Fetched,
     ProblemCollector,
     cover,
     drop_missing,
+    fetch_current,
     make_searchable,
     open_project,
     public_kinds,
@@ -65,21 +59,16 @@ from forgelore.triage.intake import (
     read_lines,
     remove_private,
 )
-from forgelore.triage.item import (
-    Fetched,
-    Judgement,
-    TriageContext,
-    TriageResult,
-    fetch_current,
-    save_fetched,
-    triage_item,
-    without_warning,
-)
-from forgelore.triage.labels import learn_labels
+from forgelore.triage.item import TriageContext, TriageResult, is_news, save_fetched, triage_item, without_warning
+from forgelore.triage.learning import learn_more, prepare
 from forgelore.triage.outcomes import collect_outcomes
 from forgelore.triage.posting import (
+    ELSEWHERE,
+    NOTHING_TO_SAY,
     SUGGESTED,
+    WEEK_MS,
     Posted,
+    post_digest,
     post_report,
     suggest_duplicate,
     withdraw_suggestion,
@@ -90,74 +79,6 @@ from forgelore.triage.report import build_rationale
 from forgelore.triage.steering import Order, Writers, obey, remember
 from forgelore.triage.waiting import WaitingItems
 from forgelore.version import __version__
-
-FIRST = 120  # strengths of a kind that a position needs
-SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
-_GROWTH = 1.1  # of the labelled items before their labels are learned again
-_MORE_PAIRS = 1.2  # of the known duplicates before the bot calibrates itself again
-
-
-def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
-    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are.
-
-    On a first run the author waits for the first hundred only; the rest comes after the comment (`learn_more`), and
-    what a run has no time for is left to the next.
-    """
-    learn_boilerplate(context.store, context.project_id, now_ms=context.now_ms)
-    for kind in KINDS:
-        build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
-
-
-def learn_more(
-    context: TriageContext, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
-) -> list[str]:
-    """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
-    notes = []
-    with context.store.transaction():
-        forget_outdated(context.store, context.project_id, VERSION)
-    for kind in KINDS:
-        build_sample(context.retriever, context.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
-        if is_thorough and not is_late() and _has_grown(context, kind):
-            trusted = learn_labels(context.retriever, context.project_id, kind, watcher=watcher)
-            if trusted:
-                notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
-    if is_thorough and not is_late() and _has_new_pairs(context):
-        notes += _calibrate(context, is_late=is_late, watcher=watcher)
-    return notes
-
-
-def _has_new_pairs(context: TriageContext) -> bool:
-    """Tell whether people have marked enough duplicates since the bot last calibrated itself, and note how many."""
-    store, project_id = context.store, context.project_id
-    pairs = sum(len(load_duplicates(store, project_id, kind, limit=MAX_PAIRS)) for kind in KINDS)
-    if pairs < max(MIN_PAIRS, _MORE_PAIRS * load_calibrated_pairs(store, project_id)):
-        return False
-    with store.transaction():
-        save_calibrated_pairs(store, project_id, pairs)
-    return True
-
-
-def _calibrate(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None) -> list[str]:
-    with contextlib.suppress(Stopped):  # what was calibrated before stays
-        found = calibrate(
-            context.retriever, context.project_id, watcher=watcher, should_stop=is_late, now_ms=context.now_ms
-        )
-        return [f"calibrated on {one.pairs} known duplicate {one.kind}s" for one in found if not one.kept]
-    return []
-
-
-def _has_grown(context: TriageContext, kind: str) -> bool:
-    before, now = load_labels_learned(context.store, context.project_id, kind)
-    if now <= _GROWTH * before:
-        return False
-    save_labels_learned(context.store, context.project_id, kind, now)
-    return True
-
-
-def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
-    """True for a warning of something that no comment here has named."""
-    is_warning = triaged.outcome in ("duplicate", "regression")
-    return is_warning and (before is None or triaged.first_number not in before.shown)
 
 
 def build_stored(
@@ -281,7 +202,10 @@ class BotRun:
         with ProblemCollector(self.outcome):
             self._cover(is_thorough=event.task == "catch_up")
         with ProblemCollector(self.outcome):
-            prepare(self.context, is_late=self.bot.is_late, watcher=self.bot.watcher)
+            prepare(
+                self.context.retriever, self.context.project_id, now_ms=self.bot.now_ms, is_late=self.bot.is_late,
+                watcher=self.bot.watcher,
+            )  # fmt: skip
         if event.task == "triage" and key is not None and self._is_known(key):
             with ProblemCollector(self.outcome):
                 self._triage(key, is_programs=event.is_automatic)
@@ -295,13 +219,16 @@ class BotRun:
         if event.task == "catch_up" and not self.bot.is_dry:
             with ProblemCollector(self.outcome):
                 collect_outcomes(self.context, self.bot.forge, budget=self._budget, now_ms=self.bot.forge_ms())
+            with ProblemCollector(self.outcome):
+                self._post_digest()
         if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
             with ProblemCollector(self.outcome):
                 self._drop_missing()
         with ProblemCollector(self.outcome):
             self.outcome.warnings += learn_more(
-                self.context, is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher
-            )
+                self.context.retriever, self.context.project_id, now_ms=self.bot.now_ms,
+                is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher,
+            )  # fmt: skip
 
     def _is_known(self, key: ItemKey) -> bool:
         return bool(load_ids(self.context.store, self.context.project_id, [key]))
@@ -458,14 +385,29 @@ class BotRun:
             write_patiently(lambda: bot.forge.add_labels(bot.project, triaged.key, names))
         if before is None and self.context.inputs.suggest_labels and triaged.labels:
             self._suggest_labels(triaged)
+        self._label_close(triaged, before)
         was_there = before is not None and before.comment_url is not None
-        body = "" if self._suggest(triaged, before) else triaged.body
+        is_suggested = self._suggest(triaged, before)
+        channel = self.context.inputs.channel(triaged.key.kind, is_close=triaged.is_close)
+        is_elsewhere = channel in ELSEWHERE or (is_suggested and channel == "suggestion")
+        body = "" if is_elsewhere else triaged.body
+        reason = ELSEWHERE.get(channel, SUGGESTED) if triaged.body else NOTHING_TO_SAY
         if before is not None and not was_there and not body:
-            return Posted("nothing", reason=SUGGESTED if triaged.body else "nothing to say")
-        return post_report(
+            return Posted("nothing", reason=reason)
+        posted = post_report(
             bot.forge, bot.project, triaged.key, body, posted_before=was_there,
             is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
         )  # fmt: skip
+        return posted._replace(reason=reason) if posted.reason == NOTHING_TO_SAY else posted
+
+    def _label_close(self, triaged: TriageResult, before: StoredReport | None) -> None:
+        """Label what has a close match, once: who takes the label off has decided. It goes when the match has gone."""
+        forge, name = self.bot.forge, self.context.inputs.label_close
+        was_close = before is not None and before.outcome in ("duplicate", "regression")
+        if name and triaged.is_open and was_close is not (triaged.outcome in ("duplicate", "regression")):
+            change = forge.remove_labels if was_close else forge.add_labels
+            with ProblemCollector(self.outcome):
+                write_patiently(lambda: change(self.bot.project, triaged.key, [name]))
 
     def _suggest_labels(self, triaged: TriageResult) -> None:
         forge, names = self.bot.forge, [name for name, _ in triaged.labels]
@@ -474,15 +416,15 @@ class BotRun:
                 write_patiently(lambda: forge.suggest_labels(self.bot.project, triaged.key, names))
 
     def _suggest(self, triaged: TriageResult, before: StoredReport | None) -> bool:
-        """Make the suggestion to maintainers say what was found; tells whether that is all there is to say."""
-        bot, mode = self.bot, self.context.inputs.report
-        if mode == "comment" or triaged.key.kind != "issue":
+        """Make the suggestion to maintainers say what was found; tells whether there is one now."""
+        bot = self.bot
+        if self.context.inputs.report not in ("suggestion", "both") or triaged.key.kind != "issue":
             return False
         if triaged.outcome != "duplicate" or triaged.report is None or triaged.first_number is None:
-            if before is not None and before.outcome == "duplicate":
+            if before is None or before.outcome == "duplicate":  # None: after "look again", or a run that was lost
                 with ProblemCollector(self.outcome):
                     withdraw_suggestion(bot.forge, bot.project, triaged.key)
-            return mode == "suggestion" and triaged.outcome == "similar"
+            return False
         is_same = triaged.report.rows[0].sameness != "similar"
         refusal = suggest_duplicate(
             bot.forge, bot.project, triaged.key, triaged.first_number, confidence="HIGH" if is_same else "LOW",
@@ -490,7 +432,7 @@ class BotRun:
         )  # fmt: skip
         if refusal:
             self.outcome.warnings.append(f"a comment says what no suggestion could: {refusal}")
-        return mode == "suggestion" and not refusal
+        return not refusal
 
     def _let_wait(self, event: Event) -> None:
         """Tell of what will be closed, where a decision is applied; close what has waited, in a daily run."""
@@ -506,6 +448,21 @@ class BotRun:
             self.outcome.warnings += waiting.begin(found, target, hours)
         elif found and not bot.judgement:
             self.outcome.warnings.append("close-after needs split mode (docs/triage/split.yml): nothing is closed")
+
+    def _post_digest(self) -> None:
+        """Once a week, say below one issue what the inputs keep from the items themselves."""
+        inputs, now_ms = self.context.inputs, self.bot.forge_ms()
+        if not inputs.digest_issue:
+            return
+        found = [
+            one
+            for one in list_uncommented(self.context.store, self.context.project_id, now_ms - 2 * WEEK_MS)
+            if inputs.channel(one.kind, is_close=one.is_close) == "digest"
+            and self.context.may_name(one.kind, on="issue")
+        ]
+        key = ItemKey("issue", inputs.digest_issue)
+        if found and post_digest(self.bot.forge, self.bot.project, key, found, now_ms=now_ms):
+            self.outcome.warnings.append(f"the weekly digest was posted below issue {key.number}")
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
         item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)
@@ -534,9 +491,6 @@ class BotRun:
         self.outcome.warnings += warnings
 
 
-MAX_BYTES = 100_000
-
-
 def build_judgement(project: str, triaged: TriageResult) -> bytes:
     """Return what the reader found, as the writer takes it."""
     numbers = [int(row.ref.lstrip("#!")) for row in triaged.report.rows] if triaged.report else []
@@ -544,13 +498,3 @@ def build_judgement(project: str, triaged: TriageResult) -> bytes:
     duplicate_of = triaged.first_number if is_warned else None
     judgement = Judgement(1, project, triaged.key.kind, triaged.key.number, numbers, duplicate_of)  # type: ignore[arg-type]
     return msgspec.json.encode(judgement) + b"\n"
-
-
-def parse_judgement(raw: bytes) -> Judgement:
-    """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
-    if len(raw) > MAX_BYTES:
-        raise InvalidValue("the judgement is too large", hint="run the reader job again")
-    try:
-        return msgspec.json.decode(raw, type=Judgement, strict=True)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise InvalidValue(f"the judgement has an unexpected shape: {error}", hint="it is not applied") from error

@@ -14,17 +14,21 @@ payload: nothing in it is trusted to have a shape.
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from forgelore.errors import InvalidValue
 from forgelore.model import Item, ItemKey, Kind, State
 from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
-from forgelore.text.markdown import safe_url
+from forgelore.text.globs import glob_matches
+from forgelore.text.markdown import safe_url, visible_line
 from forgelore.text.values import is_branch_name
 
-ReportMode = Literal["comment", "suggestion", "both"]
+Channel = Literal["comment", "suggestion", "both", "digest", "summary"]
 Task = Literal["triage", "update", "remove", "catch_up", "command", "ignore"]
 
 MAX_EVENT_BYTES = 26_000_000  # GitHub sends at most 25 MB
@@ -227,9 +231,43 @@ class Inputs(NamedTuple):
     dry_run: bool = False  # say what would be posted, write nothing
     comment_on_maintainers: bool = False  # on items by people with write access too
     close_after: int = 0  # hours until a sure duplicate is closed; 0: never
-    report: ReportMode = "comment"  # where a close match of an issue is said; a suggestion is GitHub's alone
+    report: Channel = "comment"  # where a close match is said; a suggestion is GitHub's alone, and for issues
     suggest_labels: bool = False  # ask maintainers for labels instead of naming them
     about: str = ""  # the address of a page that says what the comment is
+    report_similar: Channel | None = None  # where what is merely similar is said; None: as `report` asks for
+    label_close: str = ""  # put on what has a close match; empty: none
+    digest_issue: int = 0  # the issue below which the weekly digest is posted; 0: none
+    thresholds: tuple["Threshold", ...] = ()  # of items with a label or a path, the first that fits
+
+    def channel(self, kind: Kind, *, is_close: bool) -> Channel:
+        """Return where a match of an item is said: a suggestion becomes a comment where there is none to make."""
+        if is_close:
+            return "comment" if self.report in ("suggestion", "both") and kind != "issue" else self.report
+        if self.report_similar is not None:
+            return self.report_similar
+        is_suggested = self.report == "suggestion" and kind == "issue"
+        return "summary" if is_suggested else self.report if self.report in ("digest", "summary") else "comment"
+
+    def of_item(self, labels: Collection[str], paths: Collection[str]) -> "Inputs":
+        """Return the inputs for an item with these labels and paths."""
+        found = next((one for one in self.thresholds if one.fits(labels, paths)), None)
+        if found is None:
+            return self
+        return self._replace(similarity_threshold=found.similarity, duplicate_threshold=found.duplicate)
+
+
+class Threshold(NamedTuple):
+    """Thresholds of items with a label, or of changes of a path (a glob)."""
+
+    label: str
+    path: str
+    similarity: float
+    duplicate: float
+
+    def fits(self, labels: Collection[str], paths: Collection[str]) -> bool:
+        if self.label:
+            return self.label.lower() in {label.lower() for label in labels}
+        return any(glob_matches(self.path, path) for path in paths)
 
 
 class _Text(NamedTuple):
@@ -263,10 +301,20 @@ def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
         _is_on(text("dry-run")),
         _is_on(text("comment-on-maintainers")),
         _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
-        _mode(text("report")),
+        _channel(text("report"), _CHANNELS) or default.report,
         text("apply-labels").value.lower() == "suggest",
         _address(text("about")) or _own_page(environ),
+        _channel(text("report-similar"), ("comment", "digest", "summary")),
+        visible_line(text("label-close").value, limit=50),
+        _count(text("digest-issue"), default.digest_issue, least=0, most=999_999_999),
+        _thresholds(text("thresholds")),
     )
+    if "digest" in (inputs.report, inputs.report_similar) and not inputs.digest_issue:
+        warnings.append("a digest needs digest-issue, the number of an issue; comments are written instead")
+        inputs = inputs._replace(
+            report="comment" if inputs.report == "digest" else inputs.report,
+            report_similar="comment" if inputs.report_similar == "digest" else inputs.report_similar,
+        )
     if inputs.duplicate_threshold < inputs.similarity_threshold:
         warnings.append(
             f"duplicate-threshold {inputs.duplicate_threshold:g} is below similarity-threshold"
@@ -316,12 +364,31 @@ def _is_on(text: _Text) -> bool:
     return False
 
 
-def _mode(text: _Text) -> ReportMode:
-    modes: tuple[ReportMode, ...] = ("comment", "suggestion", "both")
-    found = next((one for one in modes if one == (text.value.lower() or "comment")), None)
-    if found is None:
-        text.complain("comment, suggestion or both", "comment")
-    return found or "comment"
+_CHANNELS: tuple[Channel, ...] = ("comment", "suggestion", "both", "digest", "summary")
+
+
+def _channel(text: _Text, known: tuple[Channel, ...]) -> Channel | None:
+    found = next((one for one in known if one == text.value.lower()), None)
+    if text.value and found is None:
+        text.complain(f"{', '.join(known[:-1])} or {known[-1]}", "the default")
+    return found
+
+
+_THRESHOLD = re.compile(r"(label|path):\s*(\S.*?)\s*=\s*([\d.]+)\s+([\d.]+)")
+
+
+def _thresholds(text: _Text) -> tuple[Threshold, ...]:
+    """`label: crash = 0.6 0.9`, a line each: from where on it is listed, and from where on it is a close match."""
+    found = []
+    for line in filter(None, map(str.strip, text.value.splitlines())):
+        match = _THRESHOLD.fullmatch(line)
+        low, high = (_share(text._replace(value=one), -1.0) for one in match.groups()[2:]) if match else (-1.0, -1.0)
+        if match is None or not 0 <= low <= high:
+            text._replace(value=line).complain("lines like `label: crash = 0.6 0.9`", "the others")
+            continue
+        name = match[2]
+        found.append(Threshold(name if match[1] == "label" else "", name if match[1] == "path" else "", low, high))
+    return tuple(found)
 
 
 def _address(text: _Text) -> str:
@@ -346,3 +413,31 @@ def _projects(text: _Text) -> tuple[str, ...]:
         if not _PROJECT.fullmatch(name):
             text._replace(value=name).complain("names of projects (owner/other)", "nothing")
     return tuple(dict.fromkeys(name for name in names if _PROJECT.fullmatch(name)))
+
+
+MAX_JUDGEMENT_BYTES = 100_000
+
+
+class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
+
+    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
+    titles, links, numbers and words all come from the writer's own index.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=1)]
+    project: Annotated[str, Meta(max_length=300)]
+    kind: Literal["issue", "change"]
+    number: Annotated[int, Meta(ge=1, lt=2**53)]
+    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
+    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+
+
+def parse_judgement(raw: bytes) -> Judgement:
+    """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
+    if len(raw) > MAX_JUDGEMENT_BYTES:
+        raise InvalidValue("the judgement is too large", hint="run the reader job again")
+    try:
+        return msgspec.json.decode(raw, type=Judgement, strict=True)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise InvalidValue(f"the judgement has an unexpected shape: {error}", hint="it is not applied") from error

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forgelore.errors import LoreError, NotFound, RateLimited, format_error
 from forgelore.index.update import update_index
-from forgelore.model import ItemKey, Kind, Project
+from forgelore.model import File, Item, ItemKey, Kind, PatchLines, Project
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.forge import Forge, ForgeMeter, ForgeReader, Page
 from forgelore.ports.progress import Watcher
@@ -338,3 +338,42 @@ class ProblemCollector:
         if isinstance(error, LoreError):
             self._outcome.problems.append(format_error(error))
         return isinstance(error, LoreError)
+
+
+class Fetched(NamedTuple):
+    """An item as the forge has it now, or as an event told it. `files` None: unknown."""
+
+    item: Item
+    files: list[File] | None = None
+    warnings: tuple[str, ...] = ()
+    lines: PatchLines | None = None  # of the whole diff, where the forge lists none with the files
+
+
+def fetch_current(
+    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_files: bool = True
+) -> Fetched:
+    """Return the item as it is now, with `with_files` a change's files too. Raises NotFound when it is gone.
+
+    What fails is left out with a warning: without the forge's answer the event's own word counts, without files the
+    text.
+    """
+    warnings = []
+    try:
+        item = forge.fetch_item(project, key)
+    except NotFound:
+        raise
+    except LoreError as error:
+        if event_item is None or not event_item.title:
+            raise
+        item = event_item
+        warnings.append(f"{key.kind} {key.number} was read from the event: {error.message}")
+    files: list[File] | None = None
+    lines: PatchLines | None = None
+    if key.kind == "change" and with_files:
+        try:
+            files = forge.fetch_files(project, key)
+            if files and all(file.lines is None for file in files):  # Forgejo's list has no patches
+                lines = fetch_lines(forge, project, [key]).lines[key]
+        except LoreError as error:
+            warnings.append(f"its files could not be read: {error.message}")
+    return Fetched(item, files, tuple(warnings), lines)

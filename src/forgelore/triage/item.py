@@ -13,9 +13,7 @@ at the end of its chain. What somebody filed again, or in a series, is listed an
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
-
-from msgspec import Meta, Struct
+from typing import Literal, NamedTuple
 
 from forgelore.compare.differences import SIBLING_DAYS, compare_titles
 from forgelore.compare.overlap import Overlap, find_overlaps, load_change_facts
@@ -23,10 +21,10 @@ from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.sameness import find_sameness, why_not_compare
 from forgelore.dedupe.gates import TRIAGE, GateCase, Option, object_to
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.errors import LoreError, NotFound
-from forgelore.model import File, Item, ItemKey, Kind, PatchLines, Project
+from forgelore.errors import NotFound
+from forgelore.model import ItemKey, Kind, Project
 from forgelore.ports.embedder import Embedder
-from forgelore.ports.forge import Forge, ForgeReader
+from forgelore.ports.forge import Forge
 from forgelore.profiles import profile_of
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_boilerplate
@@ -39,17 +37,17 @@ from forgelore.store.item_lists import load_item, load_public_item
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import load_fix, load_original
-from forgelore.store.triage import EVERYTHING, load_rejected
-from forgelore.sync.jobs import fetch_lines
+from forgelore.store.paths import load_paths_of
+from forgelore.store.triage import EVERYTHING, StoredReport, load_labels, load_rejected
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import format_ms, machine_ms
 from forgelore.text.items import StoredItem
 from forgelore.text.links import links_in_text
 from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
-from forgelore.triage.events import Inputs
-from forgelore.triage.intake import INDEX_POLICY, KINDS, make_searchable
-from forgelore.triage.labels import NEIGHBOURS, suggest_labels
+from forgelore.triage.events import Inputs, Judgement
+from forgelore.triage.intake import INDEX_POLICY, KINDS, Fetched, make_searchable
+from forgelore.triage.learning import NEIGHBOURS, suggest_labels
 from forgelore.triage.readers import may_name
 from forgelore.triage.report import Report, ReportRow, RivalRow, build_report, is_regression
 
@@ -222,15 +220,6 @@ class TriageContext(NamedTuple):
         return self.forge is None or may_name(self.project, kind, on=on)
 
 
-class Fetched(NamedTuple):
-    """An item as the forge has it now, or as an event told it. `files` None: unknown."""
-
-    item: Item
-    files: list[File] | None = None
-    warnings: tuple[str, ...] = ()
-    lines: PatchLines | None = None  # of the whole diff, where the forge lists none with the files
-
-
 class TriageResult(NamedTuple):
     """What was found of an item, and the comment that says it."""
 
@@ -251,57 +240,17 @@ class TriageResult(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     @property
+    def is_close(self) -> bool:
+        """True where more is said than that something is similar: a warning, or a change of the same lines."""
+        return self.outcome in ("duplicate", "regression") or bool(self.report and self.report.rivals)
+
+    @property
     def shown(self) -> tuple[int, ...]:
         """The items of this project that the comment names."""
         rows = (*self.report.rows, *self.report.related) if self.report else ()
         rows += tuple(one.row for one in self.report.rivals) if self.report else ()
         named = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
         return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in named))
-
-
-class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
-
-    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
-    titles, links, numbers and words all come from the writer's own index.
-    """
-
-    version: Annotated[int, Meta(ge=1, le=1)]
-    project: Annotated[str, Meta(max_length=300)]
-    kind: Literal["issue", "change"]
-    number: Annotated[int, Meta(ge=1, lt=2**53)]
-    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
-    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
-
-
-def fetch_current(
-    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_files: bool = True
-) -> Fetched:
-    """Return the item as it is now, with `with_files` a change's files too. Raises NotFound when it is gone.
-
-    What fails is left out with a warning: without the forge's answer the event's own word counts, without files the
-    text.
-    """
-    warnings = []
-    try:
-        item = forge.fetch_item(project, key)
-    except NotFound:
-        raise
-    except LoreError as error:
-        if event_item is None or not event_item.title:
-            raise
-        item = event_item
-        warnings.append(f"{key.kind} {key.number} was read from the event: {error.message}")
-    files: list[File] | None = None
-    lines: PatchLines | None = None
-    if key.kind == "change" and with_files:
-        try:
-            files = forge.fetch_files(project, key)
-            if files and all(file.lines is None for file in files):  # Forgejo's list has no patches
-                lines = fetch_lines(forge, project, [key]).lines[key]
-        except LoreError as error:
-            warnings.append(f"its files could not be read: {error.message}")
-    return Fetched(item, files, tuple(warnings), lines)
 
 
 def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
@@ -326,6 +275,9 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
+    if context.inputs.thresholds:
+        paths = load_paths_of(context.store, context.project_id, [item_id]).get(item_id, ())
+        context = context._replace(inputs=context.inputs.of_item(load_labels(context.store, item_id), paths))
     subject = load_subject(context.store, item_id)
     head = load_item(context.store, item_id)
     silent = TriageResult(
@@ -523,3 +475,9 @@ def _related(context: TriageContext, subject: Subject, cited: set[int]) -> list[
         if one.similarity >= context.inputs.similarity_threshold and one.hit.row.item_id not in cited
     ]
     return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]
+
+
+def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
+    """True for a warning of something that no comment here has named."""
+    is_warning = triaged.outcome in ("duplicate", "regression")
+    return is_warning and (before is None or triaged.first_number not in before.shown)

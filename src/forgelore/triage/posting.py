@@ -4,7 +4,8 @@ Ours is a comment by our own login whose first line is the marker. Somebody who 
 their own, and that is never touched. All of it can be repeated: the next run makes good what a killed one left undone.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from forgelore.dedupe.closing_rules import WaitingNote, parse_note, with_note
@@ -13,10 +14,18 @@ from forgelore.model import ItemKey, Project
 from forgelore.ports.closing import SuggestsClosings
 from forgelore.ports.forge import Comment, Forge, ForgeComments, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
-from forgelore.text.markdown import is_report
+from forgelore.store.triage import FoundMatch
+from forgelore.text.items import MARKER, is_report
+from forgelore.text.markdown import link, quiet_url, titled
+
+WEEK_MS = 7 * 86_400_000
+MAX_LISTED = 50  # items in a digest
+_DIGEST = re.compile(r"<!-- forgelore:digest (\d{1,15}) -->")
+_TITLE_CHARS = 90
 
 CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
 SUGGESTED = "it is a suggestion to maintainers"
+ELSEWHERE: dict[str, str] = {"digest": "it is for the weekly digest", "summary": "it is said on this page alone"}
 _SIGNED = " (forgelore)"  # ends the reason of a suggestion of ours
 REMOVED = "removed by a person"
 WAITS = "the item waits for its closing"
@@ -90,14 +99,16 @@ def suggest_duplicate(
     forge: Forge, project: Project, key: ItemKey, number: int, *, confidence: str, rationale: str
 ) -> str:
     """Suggest to maintainers that an issue repeats another; returns why the forge did not take it, "" where it did. One
-    of ours that says so already stays as it is; of any other of ours GitHub knows that it is replaced.
+    of ours that says so already stays as it is; of any other of ours GitHub knows that it is replaced. So it would
+    replace what a person suggests: then nothing is suggested.
     """
     if not isinstance(forge, SuggestsClosings) or key.kind != "issue":
         return f"{profile_of(forge.name).title} has no suggestions for {profile_of(forge.name).nouns[key.kind]}s"
     try:
         item, target = (forge.fetch_item(project, each) for each in (key, ItemKey(key.kind, number)))
-        ours = [one for one in forge.list_closing_suggestions(project, key) if one.rationale.endswith(_SIGNED)]
-        if not any(one.target_id == target.forge_id for one in ours):
+        waiting = forge.list_closing_suggestions(project, key)
+        is_persons = any(not one.rationale.endswith(_SIGNED) for one in waiting)
+        if not is_persons and not any(one.target_id == target.forge_id for one in waiting):
             reason = f"{rationale[: _RATIONALE - len(_SIGNED)]}{_SIGNED}"
             write_patiently(
                 lambda: forge.suggest_closing(project, item, target, confidence=confidence, rationale=reason)
@@ -135,6 +146,40 @@ def note_closing(
     return bool(mine) and _update(place, mine[0], with_note(note, body)) is not None
 
 
+def post_digest(
+    forge: ForgeComments, project: Project, key: ItemKey, found: Sequence[FoundMatch], *, now_ms: int
+) -> bool:
+    """Say below an issue what was found since the last digest, and in no comment; False where there is nothing, or that
+    one is younger than a week. When a digest was posted stands in it: of runs that lose an answer the next one knows.
+    """
+    there = _find_marked(_Place(forge, project, key, None))
+    last = max((int(said[1]) for one in there if (said := _DIGEST.search(one.body))), default=now_ms - WEEK_MS)
+    found = [one for one in found if one.looked_at > last]
+    if now_ms - last < WEEK_MS or not found:
+        return False
+    forge.create_comment(project, key, build_digest(forge.name, found, now_ms))
+    return True
+
+
+def build_digest(forge: str, found: Sequence[FoundMatch], now_ms: int) -> str:
+    """Return the digest: close matches, then what is similar, a line each. It notifies nobody and marks nothing."""
+    lines = [MARKER, f"<!-- forgelore:digest {now_ms} -->"]
+    for is_close, head in ((True, "May be the same, found this week:"), (False, "Similar, found this week:")):
+        rows = [one for one in found[:MAX_LISTED] if one.is_close is is_close]
+        lines += ["", f"**{head}**", "", *(_digest_line(forge, one) for one in rows)] if rows else []
+    left = len(found) - MAX_LISTED
+    return "\n".join([*lines, *(["", f"And {left} more, in the summaries of the runs."] if left > 0 else [])]) + "\n"
+
+
+def _digest_line(forge: str, one: FoundMatch) -> str:
+    noun = profile_of(forge).nouns[one.kind]
+    named = (
+        link(f"{noun} {number}: {titled(title, limit=_TITLE_CHARS) or '(no title)'}", quiet_url(url, forge))
+        for number, title, url in ((one.number, one.title, one.url), (one.to_number, one.to_title, one.to_url))
+    )
+    return f"- {' → '.join(named)}{f' ({one.to_state})' if one.to_state else ''}"
+
+
 def is_ours(comment: Comment, login: str) -> bool:
     """True for a comment by this login whose first line is the marker: a quoted marker is somebody's own words."""
     return is_report(comment.body) and (comment.author or "").lower() == login.lower()
@@ -156,6 +201,10 @@ def ask_login(forge: ForgeComments) -> str:
 
 def _find_own(place: _Place) -> list[Comment]:
     """Return our comments on the item, oldest first. Who we are matters only where a marker is."""
+    return [one for one in _find_marked(place) if not _DIGEST.search(one.body)]
+
+
+def _find_marked(place: _Place) -> list[Comment]:
     marked = [one for one in place.forge.list_comments(place.project, place.key) if is_report(one.body)]
     login = (place.own or ask_login(place.forge)) if marked else ""
     return sorted((one for one in marked if is_ours(one, login)), key=lambda one: one.id)

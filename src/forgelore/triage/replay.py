@@ -20,8 +20,8 @@ from forgelore.store.items import load_ids
 from forgelore.store.triage import FiledItem, list_filed, load_newest_filed
 from forgelore.text.items import StoredItem
 from forgelore.text.links import is_program
-from forgelore.triage.bot import SAMPLE
 from forgelore.triage.item import TriageContext, TriageResult, triage_item
+from forgelore.triage.learning import SAMPLE
 from forgelore.triage.outcomes import RIGHT, Aftermath, KnownDuplicates, ReportOutcome, judge_outcome
 from forgelore.triage.steering import STAFF
 from forgelore.words import ItemKey, Kind, ProjectName

@@ -20,8 +20,8 @@ from typing import Literal, NamedTuple, Protocol
 from forgelore.compare.calibration import Explanation
 from forgelore.compare.sameness import Sameness
 from forgelore.profiles import profile_of
+from forgelore.text.items import MARKER
 from forgelore.text.markdown import (
-    MARKER,
     code,
     is_quotable,
     link,
@@ -40,6 +40,7 @@ WORDS = 45  # that are seen without a click
 NAME_CHARS = 60
 _TITLE_CHARS = 120
 _QUOTE_CHARS = 160
+_MAX_QUOTES = 6  # in the fold
 _COMPARED_CHARS = 1_000
 _REASONS: dict[str, Ending] = {"duplicate": "duplicate", "not_planned": "declined", "moved": "moved"}
 _ENDINGS: dict[Ending | None, str] = {
@@ -443,8 +444,8 @@ def _label(name: str) -> str:
 
 def _evidence(report: Report, first: ReportRow) -> list[str]:
     """Say what stands in both texts: people trust quotes, not figures."""
-    lines = []
-    for quote in report.quotes:
+    lines: list[str] = []
+    for quote in _without_parts(report.quotes)[:_MAX_QUOTES]:
         # Compared before they are cut: of two lines that differ behind the cut, neither is the same.
         mine, theirs = (visible_line(text, limit=_COMPARED_CHARS) for text in (quote.text, quote.other))
         if not (mine and theirs and is_quotable(mine) and is_quotable(theirs)):
@@ -453,6 +454,21 @@ def _evidence(report: Report, first: ReportRow) -> list[str]:
         shown, there = code(mine, limit=_QUOTE_CHARS), code(theirs, limit=_QUOTE_CHARS)
         lines.append(f"- {what}: {shown}" if mine == theirs else f"- {what}: {shown} here, {there} there")
     return [f"In both, this one and {_name(report, first)}:", "\n".join(lines)] if lines else []
+
+
+def _without_parts(quotes: tuple[Quoted, ...]) -> list[Quoted]:
+    """Return the quotes but for those that are a part of another one: "panic" where "compiler panic" is quoted."""
+    cores = [re.sub(r"\A\W+|\W+\Z", "", visible_line(one.text, limit=_COMPARED_CHARS)).lower() for one in quotes]
+    return [
+        one
+        for at, one in enumerate(quotes)
+        if one.text != one.other
+        or not any(
+            cores[at] in core and (len(cores[at]), -at) < (len(core), -other)
+            for other, core in enumerate(cores)
+            if quotes[other].what == one.what and quotes[other].text == quotes[other].other
+        )
+    ]
 
 
 def _facts(report: Report, first: ReportRow) -> list[str]:

@@ -36,7 +36,8 @@ from forgelore.profiles import profile_of
 from forgelore.store.closings import list_announced, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.pages import KnownStore
-from forgelore.text.markdown import GRACE_LABEL, is_report
+from forgelore.text.items import is_report
+from forgelore.text.markdown import GRACE_LABEL
 from forgelore.triage.item import TriageContext, TriageResult
 from forgelore.triage.posting import ask_login, note_closing, write_patiently
 from forgelore.triage.report import build_report, stay_open

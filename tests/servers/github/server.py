@@ -4,7 +4,7 @@ import json
 import traceback
 
 from ..base import Clock, ForgeServer, Request, Response, conditional  # noqa: TID252  works as servers.* and as tests.servers.*
-from . import graph, history, rest
+from . import apps, graph, history, rest
 from .access import RefusedError, Token, identify, not_found, problem
 from .limits import Limits
 from .state import Project, World
@@ -23,6 +23,7 @@ class GitHubServer(ForgeServer):
         self.ghes = ghes
         self.require_auth = require_auth
         self.tokens: dict[str, Token] = {}
+        self.apps: list[apps.App] = []
         self.errors: list[str] = []  # tracebacks of this server's own mistakes; a test may insist on none
         self.limits = Limits(self.clock)
         self.world = World(self.clock, self.lock, lambda: self.url if ghes else "https://github.com")
@@ -107,6 +108,8 @@ class GitHubServer(ForgeServer):
             return Response(403, NO_AGENT, {"Content-Type": "text/plain"})
         resource = "graphql" if request.path == self.graphql_url.removeprefix(self.url) else "core"
         try:
+            if asked := apps.answer(self, request, request.path.removeprefix(self.api_url.removeprefix(self.url))):
+                return asked
             token = identify(self.tokens, request.headers.get("authorization"))
             if self.require_auth and token is None:
                 raise problem(401, "Must authenticate to access this API.")

@@ -13,6 +13,7 @@ sync asks for it.
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
@@ -40,25 +41,44 @@ def read_events(paths: Iterable[str], project_path: str, on_bad: OnBad) -> Itera
                 continue
             try:
                 page = _read_event(json.loads(line), project_path)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                on_bad(path, number, f"not an event: {error}")
-            except LostPage as error:
-                on_bad(path, number, error.message)
+            except _BROKEN as error:
+                on_bad(path, number, f"not an event: {_reason(error)}")
             else:
                 if page is not None:
                     yield page
 
 
+# What a row that is not GitHub's may raise, however it is broken: numbers beyond all bounds, a million brackets.
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, LostPage)
+_DAMAGED = (gzip.BadGzipFile, zlib.error)
+MAX_LINE = 32_000_000  # bytes; an event has a few thousand, and GitHub takes 65,536 characters for a text
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, TypeError | AttributeError):
+        return "it has another shape"
+    return error.message if isinstance(error, LostPage) else str(error)
+
+
 def _lines(path: str, on_bad: OnBad) -> Iterator[tuple[int, bytes]]:
-    number = 0
+    number, is_whole = 0, True
     try:
         with _open(path) as file:
-            for number, line in enumerate(file, 1):
-                yield number, line
+            while line := file.readline(MAX_LINE):
+                was_whole, is_whole = is_whole, len(line) < MAX_LINE or line.endswith(b"\n")
+                number += was_whole
+                if not is_whole and was_whole:
+                    on_bad(path, number, f"longer than {MAX_LINE // 1_000_000} MB")
+                elif is_whole and was_whole:
+                    yield number, line
     except EOFError:
         on_bad(path, number + 1, "the file ends unexpectedly; get a complete copy")
-    except gzip.BadGzipFile as error:
-        on_bad(path, number + 1, f"damaged: {error}")
+    except _DAMAGED as error:
+        on_bad(path, number + 1, f"damaged: {error}; get a complete copy")
 
 
 def _open(path: str) -> "gzip.GzipFile | BinaryIO":
@@ -88,26 +108,40 @@ def _read_event(event: dict[str, Any], project_path: str) -> Page | None:
 
 def _add_item(page: Page, row: dict[str, Any], *, is_change: bool) -> ItemKey:
     kind: Kind = "change" if is_change else "issue"
-    key = ItemKey(kind, int(row["number"]))
+    key = ItemKey(kind, _number(row["number"]))
     if row.get("title") is None:
         page.missing[key] = MissingPart(JobKind.ITEM, "the archive has no more than its number")
         return key
     plain = {name: value for name, value in row.items() if name not in _NESTED}
-    page.items.append(wire.parse_item(wire.dump(plain), is_change=is_change))
+    page.items.append(wire.parse_item(_dump(plain), is_change=is_change))
     return key
 
 
+def _dump(row: dict[str, Any]) -> bytes:
+    """Half of a character, escaped, is no text: it stays escaped, as in an answer of GitHub."""
+    try:
+        return wire.dump(row)
+    except UnicodeEncodeError:
+        return json.dumps(row).encode()
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 53:
+        return value
+    raise ValueError("its number is not one")
+
+
 def _add_note(page: Page, key: ItemKey, row: dict[str, Any]) -> None:
-    raw = wire.dump(row)
+    raw = _dump(row)
     if "diff_hunk" in row or "pull_request_review_id" in row:
-        found = wire.parse_review_comment(wire.dump({"pull_request_url": f"/pulls/{key.number}", **row}))
+        found = wire.parse_review_comment(_dump({"pull_request_url": f"/pulls/{key.number}", **row}))
         found.number = key.number
         page.threads.append(review_thread(found))
     elif "submitted_at" in row:
         review = wire.parse_review(raw)
         page.threads += [Thread(key, "reviews", [review])] if review is not None else []
     elif "id" in row and "body" in row:
-        found = wire.parse_comment(wire.dump({"issue_url": f"/issues/{key.number}", **row}))
+        found = wire.parse_comment(_dump({"issue_url": f"/issues/{key.number}", **row}))
         page.threads.append(Thread(key, "comments", [found.note]))
 
 
@@ -121,7 +155,7 @@ def read_backup(paths: Iterable[str], project_path: str, on_bad: OnBad) -> Itera
             kinds |= {item.key.number: item.key.kind for item in page.items}
             yield page
     for file in files:
-        yield from _pages_of(file, lambda row: _read_loose_note(row, kinds), lambda *_: None)
+        yield from _pages_of(file, lambda row: _read_loose_note(row, kinds), on_bad, is_second=True)
 
 
 def _json_files(path: str) -> Iterator[str]:
@@ -134,21 +168,23 @@ def _json_files(path: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names if name.endswith((".json", ".json.gz", ".jsonl")))
 
 
-def _pages_of(path: str, read: Callable[[dict[str, Any]], Page | None], on_bad: OnBad) -> Iterator[Page]:
+def _pages_of(
+    path: str, read: Callable[[dict[str, Any]], Page | None], on_bad: OnBad, *, is_second: bool = False
+) -> Iterator[Page]:
+    """Yield what is read of each row. What keeps the whole file from being read is told the first time."""
     number = 0
     try:
         for number, row in enumerate(_rows(path), 1):
             try:
                 page = read(row) if isinstance(row, dict) else None
-            except (KeyError, TypeError, ValueError) as error:
-                on_bad(path, number, f"not an answer of GitHub: {error!r}")
-            except LostPage as error:
-                on_bad(path, number, error.message)
+            except _BROKEN as error:
+                on_bad(path, number, f"not an answer of GitHub: {_reason(error)}")
             else:
                 if page is not None:
                     yield page
-    except (ValueError, EOFError, gzip.BadGzipFile) as error:
-        on_bad(path, number + 1, f"not JSON: {error}")
+    except (ValueError, EOFError, RecursionError, *_DAMAGED) as error:
+        if not is_second:
+            on_bad(path, number + 1, f"not JSON: {_reason(error)}")
 
 
 def _rows(path: str) -> Iterator[Any]:
@@ -167,7 +203,7 @@ def _rows(path: str) -> Iterator[Any]:
 def _read_item(row: dict[str, Any]) -> Page | None:
     page = Page()
     if "tag_name" in row and "number" not in row:
-        return Page(items=[wire.parse_release(wire.dump(row))])
+        return Page(items=[wire.parse_release(_dump(row))])
     if "number" not in row or "title" not in row or "createdAt" in row or row.get("title") is None or "user" not in row:
         return None  # a label, a milestone, a discussion, a comment by itself
     is_change = row.get("pull_request") is not None or "head" in row
@@ -183,7 +219,7 @@ def _read_loose_note(row: dict[str, Any], kinds: dict[int, Kind]) -> Page | None
     address = row.get("issue_url") or row.get("pull_request_url")
     if not address or "title" in row or "number" in row:
         return None
-    number = int(str(address).rpartition("/")[2])
+    number = _number(int(str(address).rpartition("/")[2]))
     page = Page()
     _add_note(page, ItemKey(kinds.get(number, "issue"), number), row)
     return page

@@ -5,6 +5,7 @@
     FILES        50 changes at once: head and files, nothing else
     ISSUES       100 issues at once: what they duplicate, who closed them
     DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
+    NOTE_TIMES   5 discussions at once: when each comment and reply was last changed, without their words
     Counts       how many items there are, to notice what was deleted
     NUMBERS      the numbers of all discussions, for a sweep
 
@@ -234,6 +235,14 @@ MORE_REPLIES = f"""query MoreReplies($id: ID!, $after: String) {{
   node(id: $id) {{ ... on DiscussionComment {{
     replies(first: 100, after: $after) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }}"""
 
+_TIMES = """totalCount nodes { id databaseId updatedAt isAnswer
+        replies(first: 100) { totalCount nodes { id databaseId updatedAt } } }"""
+# Both ends, so that 200 comments fit: a connection alone shows 100.
+NOTE_TIMES = f"""query NoteTimes($ids: [ID!]!) {{
+  rateLimit {{ cost remaining resetAt }}
+  nodes(ids: $ids) {{ __typename ... on Discussion {{ number
+    comments(first: 100) {{ {_TIMES} }} newest: comments(last: 100) {{ {_TIMES} }} }} }} }}"""
+
 _COUNTS = """query Counts($owner: String!, $name: String!) {
   repository(owner: $owner, name: $name, followRenames: true) { %s } }"""
 
@@ -266,7 +275,7 @@ class Graph:
 
     def look_anew(self) -> None:
         """Forget that GraphQL showed nothing: a run gives up for itself alone."""
-        self._issue_sight, self.change_sight = NodeFetcher(), NodeFetcher()
+        self._issue_sight, self.change_sight, self._talk_sight = NodeFetcher(), NodeFetcher(), NodeFetcher()
 
     def viewer(self) -> str:
         """Return the login of whoever asks: `github-actions[bot]` for the token of a workflow."""
@@ -376,6 +385,10 @@ class Graph:
             return self.change_sight.look(partial(self._nodes, FILES, {}), ids)
         except UnknownFieldError:
             return [NOBODY] * len(ids)
+
+    def note_times(self, ids: list[str]) -> list[Node]:
+        """Return the times of what was said in each discussion, or a hole."""
+        return self._talk_sight.look(partial(self._nodes, NOTE_TIMES, {}), ids)
 
     def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the nodes of a connection: those of its first page and all that follow."""

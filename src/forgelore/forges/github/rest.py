@@ -6,7 +6,7 @@ Discussions exist in GraphQL alone. The first walk goes oldest update first and 
 page. Later walks go newest first, down to the overlap below the watermark: GraphQL has no `since` here. Such a walk
 moves the watermark only when it has arrived. The list shows the beginning of a conversation, the rest costs requests.
 What is known as it is now (same date, same counts) is not read to its end: an edit far below that moved no date is
-found by the wider net, once a day.
+found by the wider net, once a day, which compares the times of all comments first.
 """
 
 import re
@@ -25,6 +25,7 @@ from forgelore.forges.github.graph import (
     NUMBERS,
     ONE_DISCUSSION,
     Graph,
+    MissingNode,
     sso_hint,
 )
 from forgelore.forges.rest import (
@@ -268,9 +269,10 @@ def discussion_pages(
         if in_a_row:
             found["nodes"], is_complete = [], False
             page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
+        as_stored = _find_as_stored(graph, known, found["nodes"], read_from)
         for node in found["nodes"]:
             try:
-                if (read_ms(node["updatedAt"]) or 0) < read_from and _is_known(known, node):
+                if node["number"] in as_stored:
                     _add_beginning(page, node)
                 else:
                     _add(graph, page, node)
@@ -346,6 +348,46 @@ def _is_known(known: Known, node: dict[str, Any]) -> bool:
         return False
     sizes = {root: 1 + part["totalCount"] for root, part in replies.items()}
     return stored.comment_count == comments["totalCount"] and sizes.items() <= stored.sizes.items()
+
+
+TIMES_AT_ONCE = 5  # conversations: 100,000 nodes, of the 500,000 that GitHub allows, and 10 points
+
+
+def _find_as_stored(graph: Graph, known: Known, nodes: list[dict[str, Any]], read_from: float) -> set[int]:
+    """Return the numbers of the conversations that need not be read to their end. Where the date of one is not to be
+    trusted, the times of all that was said in it are compared with ours.
+    """
+    found, distrusted = set(), []
+    for node in nodes:
+        try:
+            is_known, updated_at = _is_known(known, node), read_ms(node["updatedAt"]) or 0
+        except OddValueError:  # whoever reads it says so
+            continue
+        if is_known and updated_at < read_from:
+            found.add(node["number"])
+        elif is_known and read_from:  # 0: everything is to be read anew
+            distrusted.append(node)
+    for start in range(0, len(distrusted), TIMES_AT_ONCE):
+        batch = distrusted[start : start + TIMES_AT_ONCE]
+        for node, answer in zip(batch, graph.note_times([node["id"] for node in batch]), strict=True):
+            if not isinstance(answer, MissingNode) and _has_stored_times(known, node["number"], answer):
+                found.add(node["number"])
+    return found
+
+
+def _has_stored_times(known: Known, number: int, node: dict[str, Any]) -> bool:
+    """True when each comment and reply of a discussion is stored, as of the same moment, and nothing else is."""
+    times: dict[str, tuple[int | None, bool]] = {}
+    totals: dict[str, int] = {}
+    for part in (node["comments"], node["newest"]):
+        if _has_holes(part):
+            return False
+        for comment in part["nodes"]:
+            times[_key(comment)] = (read_ms(comment["updatedAt"]), bool(comment["isAnswer"]))
+            totals[_key(comment)] = 1 + comment["replies"]["totalCount"]
+            times |= {_key(reply): (read_ms(reply["updatedAt"]), False) for reply in comment["replies"]["nodes"]}
+    is_complete = len(totals) == node["comments"]["totalCount"] and len(times) == sum(totals.values())
+    return is_complete and times == known.note_times(ItemKey("discussion", number))
 
 
 class _NoMore:

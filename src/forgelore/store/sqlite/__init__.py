@@ -10,6 +10,7 @@ with modules that give the same names; a test compares this list with what other
                      pack_list, one_of, each_of, elements,  lists, JSON and globs inside a statement
                      json_field, json_list, joined_ids,
                      glob_condition
+                     source_of                              which of its two lists keeps a document
     fulltext         make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
                      load_document_counts                   word -> how many documents hold it
                      count_documents, count_cards,          what full text holds
@@ -81,9 +82,8 @@ with modules that give the same names; a test compares this list with what other
     connection       TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file
                      OF_DOCUMENTS, COUNTED,
                      find_owner, is_own_complaint
-                     connect_read_only, connect_immutable,  opening a file that cannot be written, and seeing that it
-                     read_only, FileStamp, stamp_of,        changed meanwhile
-                     portrait_of, changed_meanwhile
+                     stamp_of                               seeing that another file took its place
+    unlocked         read_only                              the error for a file that cannot be written
     schema           open_store, load_version,              the numbered migrations, and opening a file by them
                      newest_version, measure_file
                      load_schema, expected_schema,          the tables a file has beside those it should have

@@ -18,12 +18,12 @@ from collections import Counter
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.records import HashedText
 from forgelore.store.database import Store, by_engine
-from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
+from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, source_of, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.store.sqlite.vector_rows import packed_size
 from forgelore.text.values import PackedVector
-from forgelore.words import Source, source_of
+from forgelore.words import Source
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 _NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves

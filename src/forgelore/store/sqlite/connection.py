@@ -3,8 +3,7 @@
 Each thread gets its own connection. WAL lets readers go on while the writer works; `synchronous=NORMAL` may forget the
 last transactions after a power cut but never half of one, and sync repeats what was forgotten.
 
-A file where nothing can be written is read without locks (`immutable=1`), with the rows of a log beside it; a log that
-cannot be read is refused, because the file alone would be older. `FileStamp` shows afterwards that somebody wrote.
+A file where nothing can be written is read without locks (`unlocked`).
 
 Lists, JSON and globs go into statements by the functions at the end, and the engine's tables are named there:
 
@@ -18,7 +17,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 
@@ -26,22 +25,16 @@ from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
 from forgelore.store.database import SqlRow, Store
 from forgelore.text.globs import glob_matches
 from forgelore.viewer import EVERYTHING, Viewer
-from forgelore.words import Source
+from forgelore.words import Representation, Source
+
+if TYPE_CHECKING:
+    from forgelore.store.sqlite.unlocked import FileStamp
 
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
 _CACHE_KB = 12_000  # of pages, per connection: 16,000 save 2 % of a search, and a process that stays has 4 MB more
 
 _numbers = itertools.count(1)  # of connections: their addresses come again once one is closed
-_WITHOUT_LOCKS = ("unix-none", "win32-none")
-_COPY = "copy it to a writable folder"
-
-
-class FileStamp(NamedTuple):
-    """Size and time of the store and of its log: another one means that somebody wrote."""
-
-    store: tuple[int, int]
-    log: tuple[int, int]
 
 
 class SqliteStore(Store):
@@ -58,7 +51,7 @@ class SqliteStore(Store):
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._guard = threading.Lock()
-        self._portrait: FileStamp | None = None  # of a file that is read without locks
+        self._stamp: FileStamp | None = None  # of a file that is read without locks
 
     def seen_by(self, viewer: Viewer) -> Self:
         """Return the same store, connections and all, as somebody else sees it."""
@@ -86,7 +79,9 @@ class SqliteStore(Store):
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not (os.path.isfile(self.path) and os.path.getsize(self.path)):
                 raise
-        self._portrait = self._portrait or portrait_of(self.path)
+        from forgelore.store.sqlite.unlocked import connect_immutable, file_stamp
+
+        self._stamp = self._stamp or file_stamp(self.path)
         connection = connect_immutable(self.path)
         _check_application_id(connection, self.path)
         return connection
@@ -223,9 +218,11 @@ class SqliteStore(Store):
                     connection.close()
             self._all.clear()
         self._local = threading.local()
-        before, self._portrait = self._portrait, None
-        if before is not None and before != portrait_of(self.path):
-            raise changed_meanwhile(self.path)
+        before, self._stamp = self._stamp, None
+        if before is not None:
+            from forgelore.store.sqlite.unlocked import check_unchanged
+
+            check_unchanged(self.path, before)
 
 
 class _DryRun(SqliteStore):
@@ -350,6 +347,8 @@ def errors_in_our_words(path: str) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Locked(f"{path} is being written by another program", hint="try again when it has finished") from error
     except apsw.ReadOnlyError as error:
+        from forgelore.store.sqlite.unlocked import read_only
+
         raise read_only(path) from error
     except apsw.CantOpenError as error:
         raise StoreError(
@@ -360,10 +359,6 @@ def errors_in_our_words(path: str) -> Iterator[None]:
         raise StoreError(f"{path} cannot be read or written: {error}", hint=hint) from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}", hint="run: forgelore stats --check") from error
-
-
-def portrait_of(path: str) -> FileStamp:
-    return FileStamp(_size_and_time(path), _size_and_time(f"{path}-wal"))
 
 
 def stamp_of(path: str) -> tuple[int, ...] | None:
@@ -380,59 +375,6 @@ def connect_read_only(path: str, busy_timeout_ms: int) -> apsw.Connection:
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(busy_timeout_ms)
     return connection
-
-
-def connect_immutable(path: str) -> apsw.Connection:
-    """Return a connection that reads what is there, the rows of a leftover log included, and makes no file."""
-    for log in (f"{path}-wal", f"{path}-journal"):
-        if _size_and_time(log)[0]:
-            return _connect_with_log(path, log)
-    return _opened(path, "immutable=1")
-
-
-def _connect_with_log(path: str, log: str) -> apsw.Connection:
-    vfs = next((name for name in apsw.vfs_names() if name in _WITHOUT_LOCKS), None)
-    with contextlib.suppress(apsw.CantOpenError, apsw.ReadOnlyError):
-        if vfs:
-            return _opened(path, f"vfs={vfs}", "PRAGMA locking_mode=EXCLUSIVE")
-    raise StoreError(
-        f"{log} contains changes to {path} that cannot be read here",
-        hint=f"{_COPY}, together with {log}, and open the copy",
-    )
-
-
-def _opened(path: str, how: str, *first: str) -> apsw.Connection:
-    from urllib.parse import quote
-
-    address = f"file:{quote(os.path.abspath(path))}?mode=ro&{how}"
-    connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    try:
-        for statement in (*first, "PRAGMA temp_store=MEMORY"):  # nothing else may be writable either
-            connection.execute(statement)
-        connection.execute("SELECT count(*) FROM sqlite_schema")  # the log is opened by the first read
-    except apsw.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def read_only(path: str) -> StoreError:
-    """Return the error that a command meets which writes."""
-    hint = f"{_COPY} and open the copy (forgelore --db COPY …); it can be read where it is"
-    return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
-
-
-def changed_meanwhile(path: str) -> StoreError:
-    hint = "run the same command again"
-    return StoreError(f"{path} was written by another program while it was read without locks", hint=hint)
-
-
-def _size_and_time(path: str) -> tuple[int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
 
 
 FULL_TEXT = "documents_fts"
@@ -460,6 +402,13 @@ COUNTED = (VECTORS,)  # never use an id twice
 def find_owner(name: str) -> str:
     """Return the table that a table of the file is a part of: itself, or the full text that it is a shadow of."""
     return next((owner for owner in (FULL_TEXT, CARD_TEXT, *CODE_TEXTS) if name.startswith(f"{owner}_")), name)
+
+
+def source_of(representation: Representation | None) -> Source:
+    """Return which of the two lists, of full text and of vectors, keeps a document. That of none (its document is gone)
+    is taken for one that people wrote.
+    """
+    return "intent" if representation == "intent" else "raw"
 
 
 def texts_of(full_text: str) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.records import StoredEmbedder
 from forgelore.store.database import Store, by_engine
+from forgelore.store.sqlite.connection import source_of
 from forgelore.store.sqlite.vector_memory import (
     VectorRows,
     choose_kernel,
@@ -32,7 +33,7 @@ from forgelore.store.sqlite.vector_memory import (
     split_places,
 )
 from forgelore.text.values import PackedVector, pack_vector
-from forgelore.words import Source, source_of
+from forgelore.words import Source
 
 if TYPE_CHECKING:
     import numpy as np

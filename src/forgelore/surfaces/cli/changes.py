@@ -69,6 +69,8 @@ def _decode(raw: bytes) -> str:
 def _print_overlaps(context: Context, answer: "OverlapAnswer") -> None:
     if answer.change:
         context.print(_head(context, answer, answer.change))
+    if answer.on_default:
+        context.print(context.style.bold(answer.on_default))
     if not answer.overlaps:
         context.print("No other change overlaps with it.")
         return

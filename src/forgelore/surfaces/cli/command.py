@@ -223,13 +223,15 @@ class Context:
         """Print a question; what is typed stands behind it."""
         print(text, end="", file=self.out, flush=True)
 
-    def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
-        """Print print rows for other programs, in one of the formats of `surfaces/present/data`."""
+    def print_rows(
+        self, chosen: str, rows: Iterable[object], *, are_hits: bool = False, columns: Sequence[str] = ()
+    ) -> None:
+        """Print rows for other programs, in one of the formats of `surfaces/present/data`."""
         from forgelore.surfaces.present.data import COLUMNS, HIT_COLUMNS, write_rows
 
         if self.is_data:
             raise UsageError("--format and --json cannot be combined", hint="use one of them")
-        for line in write_rows(chosen, rows, HIT_COLUMNS if are_hits else COLUMNS):
+        for line in write_rows(chosen, rows, columns or (HIT_COLUMNS if are_hits else COLUMNS)):
             print(line, file=self.out)
 
     def for_programs(self, present: Callable[[], T]) -> T:

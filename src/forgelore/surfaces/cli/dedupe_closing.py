@@ -8,10 +8,20 @@ from forgelore.surfaces.cli.command import Command, Context, add_project_option,
 from forgelore.surfaces.cli.filtering import read_limit
 from forgelore.surfaces.cli.progress import stopping_on_interrupt
 from forgelore.surfaces.present.dedupe import describe_clusters, describe_reason, plan_file
-from forgelore.surfaces.present.text import ago, clean, number, table
+from forgelore.surfaces.present.text import ago, clean, counted_noun, number, table
 
 if TYPE_CHECKING:
-    from forgelore.api import Applied, AppliedLine, Canonicalized, ClosingPlan, DedupeRun, RolledBack, RolledBackItem
+    from forgelore.api import (
+        Applied,
+        AppliedLine,
+        Canonicalized,
+        ClosingPlan,
+        DedupeRun,
+        Linked,
+        LinkLine,
+        RolledBack,
+        RolledBackItem,
+    )
 
 _SHOWN_CLUSTERS = 20
 _MAX_RUNS = 1000
@@ -125,8 +135,48 @@ def _print_applied_line(context: Context, line: "AppliedLine") -> None:
         context.print(style.dim(f"  · #{line.number} stays open: {describe_reason(line.reason)}"))
 
 
+def add_link_arguments(parser: argparse.ArgumentParser) -> None:
+    add_project_option(parser)
+    parser.add_argument("--yes", action="store_true", help="really comment; without it the links are only listed")
+    parser.add_argument("--force", action="store_true", help="take over from a run elsewhere that stopped responding")
+
+
+def run_link(context: Context, arguments: argparse.Namespace) -> "Linked":
+    dedupe, project = context.history.dedupe, arguments.project
+    if not arguments.yes:
+        found = dedupe.link(project=project)
+        for line in found.lines:
+            context.print(f"#{line.number} is related to {_describe_targets(line)}: {clean(line.title)}")
+        if found.lines:
+            context.print(f"{counted_noun(len(found.lines), 'comment')}; post them: forgelore dedupe link --yes")
+        else:
+            context.print("Nothing to link: no pair that people called related is left.")
+        return found
+    with stopping_on_interrupt(context):
+        done = dedupe.link(
+            project=project, dry_run=False, force=arguments.force, on_line=lambda line: _print_link(context, line)
+        )
+    context.warn(*done.problems)
+    linked = sum(line.action == "linked" for line in done.lines)
+    context.print(f"run {done.run}: {counted_noun(linked, 'comment')} posted")
+    if linked:
+        context.print(f"undo it with: forgelore dedupe rollback {done.run} --yes")
+    return done
+
+
+def _describe_targets(line: "LinkLine") -> str:
+    return " and ".join(f"#{target}" for target in line.targets)
+
+
+def _print_link(context: Context, line: "LinkLine") -> None:
+    if line.action == "linked":
+        context.print(f"  {context.style.green('✓')} #{line.number} names {_describe_targets(line)}")
+    else:
+        context.print(context.style.dim(f"  · #{line.number}: {describe_reason(line.reason)}"))
+
+
 def add_rollback_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=int, metavar="RUN", help="the number of the apply, or of its plan")
+    parser.add_argument("run", type=int, metavar="RUN", help="the number of the apply, of its plan, or of a link run")
     parser.add_argument("--yes", action="store_true", help="really reopen; without it nothing is changed")
     parser.add_argument("--force", action="store_true", help="take over from a run elsewhere that stopped responding")
 
@@ -199,6 +249,11 @@ COMMANDS = {
             "forgelore dedupe apply 12 --yes",
             "forgelore dedupe apply 12 --yes --close-after 72    label and comment first; run it again after 72 hours",
         ),
+    ),
+    "dedupe link": Command(
+        add_link_arguments,
+        run_link,
+        ("forgelore dedupe link              what would be linked", "forgelore dedupe link --yes"),
     ),
     "dedupe rollback": Command(add_rollback_arguments, run_rollback, ("forgelore dedupe rollback 13 --yes",)),
     "dedupe runs": Command(

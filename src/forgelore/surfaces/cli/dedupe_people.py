@@ -37,7 +37,7 @@ def _override(context: Context, arguments: argparse.Namespace, action: "Override
     """Save what a person decided, and say so."""
     target = getattr(arguments, "target", None)
     said = context.history.dedupe.override(action, arguments.item, target, project=arguments.project)
-    context.print(f"{arguments.item} {done}{f' {target}' if target else ''}; the next canonicalize and plan follow it")
+    context.print(f"{arguments.item} {done}{f' {target}' if target else ''}; the next plan follows it")
     return said
 
 

@@ -109,7 +109,7 @@ class _Review:
         self._context, self._options, self._dedupe = context, arguments, context.history.dedupe
         self._project = context.history.projects.name(arguments.project)
         self._answered: list[ReviewPair] = []
-        self._is_unfolded = False
+        self._is_unfolded = self._has_related = False
 
     def run(self) -> "ReviewQueue":
         """Ask until somebody quits or nothing is left; return what is left."""
@@ -211,6 +211,7 @@ class _Review:
             pair.newer.ref, pair.older.ref, _KEYS[key], project=self._project, reviewer=self._options.reviewer
         )
         self._answered.append(pair)
+        self._has_related = self._has_related or _KEYS[key] == "related"
         self._is_unfolded = False
         self._context.print(f"  {_describe_answer(said)}")
 
@@ -251,6 +252,8 @@ class _Review:
             )
         if self._answered:
             context.print("next: forgelore dedupe run, which plans what you called the same")
+        if self._has_related:
+            context.print("what you called related: forgelore dedupe link, which posts it once you say --yes")
         return queue
 
 

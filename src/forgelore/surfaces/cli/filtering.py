@@ -87,6 +87,10 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument(
         "--no", metavar="WHAT", action="append", help="without any label, milestone or assignee; repeat for all of them"
     )
+    _add_people(group)
+
+
+def _add_people(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--assignee", "-a", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forgelore.api import ExtractedDecisions, PathDecision, PathEntry, PathHistory
 
 _MAX_LIMIT = 1_000
+_KINDS = ("decision", "issue", "change", "discussion", "release", "commit", "thread")
 _RULES = {
     "decided": "stated", "declined": "declined", "superseded": "replaced", "reverted": "reverted",
     "merged": "merged", "record": "decision record", "model": "read by a model",
@@ -30,6 +31,8 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--before", metavar="DATE", action=Once, help="before this day")
     parser.add_argument("--until", dest="before", metavar="DATE", action=Once, help="the same, as in git")
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many, decisions first (default: 30)")
+    parser.add_argument("--offset", metavar="N", type=int, default=0, help="skip the first N, decisions first")
+    parser.add_argument("--kind", choices=_KINDS, action=Once, help="only decisions, or only entries of this kind")
     group = parser.add_argument_group(
         "decisions", "Your language model reads the conversations; decisions that can be verified are saved."
     )
@@ -53,11 +56,12 @@ def run_history(context: Context, arguments: argparse.Namespace) -> "PathHistory
     limit = read_limit(context, arguments, most=_MAX_LIMIT)
     extracted = _extract_decisions(context, arguments) if arguments.decisions else None
     found = context.history.paths.history(
-        arguments.path, project=arguments.project, after=arguments.after, before=arguments.before, limit=limit
-    )._replace(extracted=extracted)
+        arguments.path, project=arguments.project, after=arguments.after, before=arguments.before, limit=limit,
+        offset=arguments.offset, kind=arguments.kind or "",
+    )._replace(extracted=extracted)  # fmt: skip
     context.warn(*found.warnings)
     if not context.is_data:
-        _print(context, found)
+        _print(context, found, arguments.offset)
     return found
 
 
@@ -83,13 +87,15 @@ def _extract_decisions(context: Context, arguments: argparse.Namespace) -> "Extr
     return done
 
 
-def _print(context: Context, found: "PathHistory") -> None:
+def _print(context: Context, found: "PathHistory", offset: int) -> None:
     style = context.style
     names = [clean(name) for name in found.names if name != found.path]
     also = f"  {style.dim('also ' + ', '.join(names))}" if names else ""
     context.print(f"{style.bold(clean(found.path))}  {style.dim(clean(found.project))}{also}")
-    if not found.decision_count and not found.entry_count:
-        context.print("nothing in this period")
+    total = found.decision_count + found.entry_count
+    shown = len(found.decisions) + len(found.entries)
+    if not shown:
+        context.print(f"Only {number(total)} in all." if total else "Nothing of that kind in this period.")
         return
     if found.decisions:
         context.print("", style.bold(f"Decisions ({number(found.decision_count)})"))
@@ -100,9 +106,9 @@ def _print(context: Context, found: "PathHistory") -> None:
         rows = [_entry_row(context, one) for one in found.entries]
         for entry, line in zip(found.entries, table(rows, grow=3, spare=(4,), columns=width() - 2), strict=True):
             context.print(f"  {line}", *_reason_lines(context, entry, found.decisions))
-    left = found.decision_count + found.entry_count - len(found.decisions) - len(found.entries)
-    if left:
-        context.print(style.dim(f"{number(left)} more with --limit"))
+    end = offset + shown
+    if end < total:
+        context.print(style.dim(f"{number(total - end)} more: --offset {end}"))
 
 
 def _print_decision(context: Context, one: "PathDecision") -> None:
@@ -150,6 +156,7 @@ COMMANDS = {
             "forgelore history 'src/**.py' --after 2025 --before 2026",
             "forgelore history src/net/conn.py --decisions             let your language model read the conversations",
             "forgelore history src/net/ --decisions --profile cheap --budget 200000 --include-internal",
+            "forgelore history src/net/ --kind commit --offset 30",
             "forgelore history src/net/conn.py --db history.db --color always --no-pager",
             "forgelore history src/net/conn.py --json",
         ),

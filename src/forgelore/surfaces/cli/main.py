@@ -73,6 +73,7 @@ COMMANDS = {
     "dedupe maintainers": ("dedupe", "whose items are never closed", "dedupe_people"),
     "dedupe plan": ("dedupe", "list what would be closed, and why the rest stays open", "dedupe_closing"),
     "dedupe apply": ("dedupe", "close what a plan lists, after checking each item", "dedupe_closing"),
+    "dedupe link": ("dedupe", "post what people called related as links", "dedupe_closing"),
     "dedupe rollback": ("dedupe", "take back what a plan closed", "dedupe_closing"),
     "dedupe audit": ("dedupe", "measure how often a judge is right", "dedupe_audit"),
     "dedupe report": ("dedupe", "show an audit, and what stricter gates would have changed", "dedupe_audit"),
@@ -85,7 +86,9 @@ COMMANDS = {
     "who": ("read", "what a person did and knows, or who knows a file", "people"),
     "report": ("read", "one month of a project: filed, closed, how long people waited", "report"),
     "me": ("read", "what is assigned to you, and what waits for you", "people"),
+    "waiting": ("read", "open items that wait for the team, the longest wait first", "people"),
     "serve": ("serve", "show the history in a browser", "serve"),
+    "site": ("serve", "write search, duplicates and report as static pages", "site"),
     "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
 }
 

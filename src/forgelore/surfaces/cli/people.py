@@ -5,14 +5,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.command import Command, Context
-from forgelore.surfaces.cli.filtering import Once, read_limit
+from forgelore.surfaces.cli.filtering import (
+    Once,
+    add_filters,
+    add_output,
+    add_query,
+    filter_examples,
+    read_filters,
+    read_limit,
+)
+from forgelore.surfaces.present.data import WAITING_COLUMNS
 from forgelore.surfaces.present.text import clean, day, fit, number, table, width
 
 if TYPE_CHECKING:
-    from forgelore.api import KnownPlace, MyWork, PathPeople, PersonAnswer, PersonItem
+    from forgelore.api import KnownPlace, MyWork, PathPeople, PersonAnswer, PersonItem, WaitingWork
 
 _MAX_LIMIT = 1_000
 _PLACE_COLUMNS = 40  # columns of a path
+_WAITING = {
+    "answer": "somebody outside the team had the last word",
+    "newcomers": "newcomers without an answer",
+    "reviews": "changes without a review",
+    "untriaged": "issues that nobody has sorted in",
+}
 _VERDICTS = {"changes_requested": "changes requested"}
 
 
@@ -144,6 +159,43 @@ def run_me(context: Context, arguments: argparse.Namespace) -> "MyWork":
     return work
 
 
+def add_waiting_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "only", metavar="LIST", nargs="?", choices=tuple(_WAITING),
+        help="answer, newcomers, reviews or untriaged; default: all four",
+    )  # fmt: skip
+    add_query(parser)
+    parser.add_argument("--limit", "-L", metavar="N", type=int, default=10, help="how many of each list (default: 10)")
+    add_output(parser, with_marks=False)
+    add_filters(parser)
+
+
+def run_waiting(context: Context, arguments: argparse.Namespace) -> "WaitingWork":
+    limit, query = read_limit(context, arguments, most=_MAX_LIMIT), " ".join(arguments.query)
+    filters = read_filters(context, arguments)
+    work = context.history.people.waiting(query, only=arguments.only, limit=limit, **filters)
+    if arguments.rows:
+        context.print_rows(arguments.rows, [item for one in work.lists for item in one.items], columns=WAITING_COLUMNS)
+        return work
+    style = context.style
+    for one in work.lists:
+        context.print(style.bold(f"{_WAITING[one.name]} ({number(one.total)})"))
+        rows = [
+            [
+                style.bold(clean(item.ref)),
+                clean(item.title),
+                style.cyan(f"@{clean(item.by or 'somebody')}"),
+                day(item.since),
+            ]
+            for item in one.items
+        ]
+        for line in table(rows, grow=1, columns=width() - 2) if rows else ():
+            context.print(f"  {line}")
+        if one.total > len(one.items) > 0:
+            context.print(style.dim(f"  {number(one.total - len(one.items))} more with --limit"))
+    return work
+
+
 def _add_scope(parser: argparse.ArgumentParser) -> None:
     """Add what limits the history of a person."""
     parser.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
@@ -212,6 +264,16 @@ COMMANDS = {
             "forgelore who src/net/conn.py          who knows this file",
             "forgelore who ana --project acme/web --json",
             "forgelore who 'renovate[bot]' --repo acme/web --db history.db --color always --no-pager",
+        ),
+    ),
+    "waiting": Command(
+        add_waiting_arguments,
+        run_waiting,
+        (
+            "forgelore waiting                              what waits for the team, the longest wait first",
+            "forgelore waiting answer label:bug 'created:<30d'",
+            "forgelore waiting reviews --type change --limit 200 --format csv",
+            *filter_examples("forgelore waiting untriaged"),
         ),
     ),
     "me": Command(

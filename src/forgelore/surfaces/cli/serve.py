@@ -74,6 +74,7 @@ def run_serve(context: Context, arguments: argparse.Namespace) -> ServeAnswer:
             pools,
             access,
             port,
+            db=context.history.path,
             address=arguments.address or "",
             sync_every_s=60 * arguments.sync_every,
             on_ready=lambda url: _print_address(context, url, served),

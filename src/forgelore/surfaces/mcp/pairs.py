@@ -90,7 +90,7 @@ def answer_overlaps(found: "OverlapAnswer") -> ToolAnswer:
             f" ({overlap.change.state}, @{overlap.change.author})"
             for change, overlap in group.pairs
         ]
-    return answer_rows("overlaps", lines, 0, len(lines), notes=found.warnings)
+    return answer_rows("overlaps", lines, 0, len(lines), notes=[*filter(None, [found.on_default]), *found.warnings])
 
 
 def _describe_change(found: "OverlapAnswer", row: "StoredItem") -> str:

@@ -96,7 +96,12 @@ class ToolSpec(NamedTuple):
 
 def list_tools(options: ServerOptions) -> list[ToolSpec]:
     """Return the tools that a server offers."""
-    tools = [
+    offered = {"sync": options.can_write, "ask": options.has_model}
+    return [tool for tool in (*_reading_tools(), *_working_tools(options)) if offered.get(tool.name, True)]
+
+
+def _reading_tools() -> list[ToolSpec]:
+    return [
         _tool(
             "search", "Search the history", FoundItems, _search,
             "Find issues, pull and merge requests, discussions, releases and conversations by words and meaning; with"
@@ -144,6 +149,12 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             "tree", "List a folder of the code", ListedLines, _tree,
             f"List the folders and files of a folder of the indexed code. {DATA_NOTE}",
         ),
+    ]  # fmt: skip
+
+
+def _working_tools(options: ServerOptions) -> list[ToolSpec]:
+    """Return those that help to keep a project in order, and those that take their time."""
+    return [
         _tool(
             "possible_duplicates", "Review pairs", PossibleDuplicates, _possible_duplicates,
             f"List the likeliest undecided duplicates, with what differs. {DATA_NOTE}",
@@ -169,8 +180,6 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             "Fetch what is new of a project that the database holds, from its forge. May take minutes.",
         )._replace(is_writing=True, is_talking=True),
     ]  # fmt: skip
-    offered = {"sync": options.can_write, "ask": options.has_model}
-    return [tool for tool in tools if offered.get(tool.name, True)]
 
 
 def _tool(

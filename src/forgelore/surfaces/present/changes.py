@@ -42,7 +42,8 @@ class OverlapGroupData(NamedTuple):
 class OverlapData(NamedTuple):
     """The groups of a project; of one change (`ref`), or of one that does not exist yet, a single group with its
     pairs, or none. `total`: groups, or pairs of the one change, before the limit. `compared`: of the `open_changes`
-    those whose lines are known.
+    those whose lines are known. `on_default`: in words, whether the default branch has the lines of the one change
+    already, or those that it removes are gone from there.
     """
 
     project: str
@@ -50,6 +51,7 @@ class OverlapData(NamedTuple):
     total: int
     open_changes: int
     compared: int
+    on_default: str
     groups: list[OverlapGroupData]
 
 
@@ -67,7 +69,9 @@ def present_overlaps(answer: "OverlapAnswer") -> OverlapData:
             )
             for group in answer.groups
         ]
-    return OverlapData(answer.project, own, answer.total, answer.open_changes, answer.compared, groups)
+    return OverlapData(
+        answer.project, own, answer.total, answer.open_changes, answer.compared, answer.on_default, groups
+    )
 
 
 def _present_change(answer: "OverlapAnswer", row: "StoredItem") -> ChangeData:

@@ -21,6 +21,7 @@ from forgelore.text.dates import as_ms, format_ms
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")
 HIT_COLUMNS = (*COLUMNS, "representation")  # what was found of it: the item itself, one of its threads …
+WAITING_COLUMNS = ("ref", "kind", "title", "author", "created_at", "since", "by", "url")
 _IN_PLACE = "*"  # in place of a key: the fields of the value stand beside the others
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 Schema = dict[str, JsonValue]

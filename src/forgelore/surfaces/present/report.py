@@ -6,7 +6,7 @@ from forgelore.surfaces.present.text import clean, counted_noun
 from forgelore.text.markdown import plain
 
 if TYPE_CHECKING:
-    from forgelore.api import MonthReport, Waits
+    from forgelore.api import MonthReport, OutcomeTally, Waits
 
 _MAX_NAMES = 20
 _DAY_H = 24
@@ -33,6 +33,15 @@ def describe_waits(waits: "Waits") -> str:
     return "; ".join(parts) or "-"
 
 
+def describe_triage(one: "OutcomeTally") -> str:
+    """`9 comments on 30 items: 2 closed by their authors as that, 3 by others, …`."""
+    return (
+        f"{counted_noun(one.commented, 'comment')} on {counted_noun(one.looked, 'item')}: {one.success} closed by their"
+        f" authors as that, {one.assist} by others, {one.noise} noise, {one.open} open;"
+        f" {counted_noun(one.missed, 'duplicate')} missed"
+    )
+
+
 def month_file(report: "MonthReport") -> str:
     """Return the report as Markdown, without a name that would notify anybody."""
     lines = [
@@ -53,6 +62,8 @@ def month_file(report: "MonthReport") -> str:
     lines += [f"| {words} | {' | '.join(str(each[words]) for each in ages)} |" for words in ages[0]]
     if report.confirmed:
         lines += ["", f"Reviewers called {counted_noun(report.confirmed, 'pair')} the same."]
+    if report.triage:
+        lines += ["", f"The triage bot wrote {describe_triage(report.triage)}."]
     if report.newcomers:
         names = ", ".join(plain(name, limit=60) for name in report.newcomers[:_MAX_NAMES])
         more = len(report.newcomers) - _MAX_NAMES

@@ -49,8 +49,8 @@ _OPEN_CLUSTERS = 5
 _WIDTH, _HEIGHT = 360, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 38, 18, 10, 34
 _STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_VOID = ("meta", "br", "rect", "line", "circle")
-_STYLE = """
+_VOID = ("meta", "link", "input", "br", "rect", "line", "circle")
+STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --dim: #59636e; --paper: #ffffff; --card: #f6f8fa;
   --line: #d1d9e0; --link: #0a58ca; --mark: #fff3b0; --good: #1a7f37; --precision: #1f5fd0; --recall: #b35900; }
 @media (prefers-color-scheme: dark) {
@@ -141,7 +141,7 @@ def build_page(overview: "DedupeOverview") -> str:
 
 def build_document(name: str, body: Html, *, style: str = "") -> str:
     """Return a page that loads nothing and runs nothing, in the style of all our pages and what is added to it."""
-    style = _STYLE + style
+    style = STYLE + style
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = tag(

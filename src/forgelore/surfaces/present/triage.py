@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.api import CommentAction, TriageOutcome
 from forgelore.compare.sameness import Sameness
-from forgelore.surfaces.present.text import counted_noun
+from forgelore.surfaces.present.report import describe_triage
 from forgelore.text.dates import ago
 from forgelore.text.markdown import link, plain, safe_url
 from forgelore.triage.report import likeness_of, number_of, percent
@@ -161,11 +161,7 @@ def build_summary(outcome: "BotResult", now_ms: int, *, is_dry: bool = False) ->
 
 def describe_tally(one: "OutcomeTally") -> str:
     """Return one line on what came of the comments of a version."""
-    return (
-        f"version {one.version}: {counted_noun(one.commented, 'comment')} on {counted_noun(one.looked, 'item')};"
-        f" {one.success} closed by their authors as that, {one.assist} by others, {one.noise} noise, {one.open} open;"
-        f" {counted_noun(one.missed, 'duplicate')} missed"
-    )
+    return f"version {one.version}: {describe_triage(one)}"
 
 
 def _item_line(done: "TriagedItem", *, is_dry: bool) -> str:

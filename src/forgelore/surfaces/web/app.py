@@ -80,6 +80,14 @@ class Data(NamedTuple):
     warnings: Sequence[str] = ()
 
 
+class Download(NamedTuple):
+    """An answer that is kept as a file."""
+
+    name: str
+    media_type: str
+    text: str
+
+
 class Work:
     """Long work that a page has started, and what it said so far. `next`: where to go on once it has ended; `undo`: the
     run that a rollback would take back.
@@ -104,7 +112,7 @@ class Background(NamedTuple):
     run: Callable[["History", Work], None]
 
 
-Answer = Page | Redirect | Data | Background
+Answer = Page | Redirect | Data | Download | Background
 Handler = Callable[["History", WebRequest], Answer]
 
 
@@ -243,6 +251,9 @@ def _carry_out(handler: Handler, history: "History", asked: WebRequest) -> Respo
     if isinstance(answer, Data):
         data = present_answer(answer.value, warnings=list(answer.warnings), elapsed_ms=0, failure=None)
         return JSONResponse(data)
+    if isinstance(answer, Download):
+        headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
+        return Response(answer.text, media_type=answer.media_type, headers=headers)
     frame = _frame(asked.visitor, asked.address) | {
         "asked": asked,
         "is_part": asked.is_part,

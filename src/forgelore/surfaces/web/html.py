@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -48,7 +48,7 @@ def templates() -> Environment:
     )  # fmt: skip
     found.filters |= {
         "markdown": markdown, "marked": marked, "ago": ago, "day": day, "clean": clean, "printable": printable,
-        "page": item_page, "safe": safe,
+        "page": item_page, "lines": lines_page, "safe": safe,
     }  # fmt: skip
     found.globals |= {"version": __version__, "counted": counted_noun, "file": static_file}
     return found
@@ -66,6 +66,7 @@ def render(name: str, /, **values: object) -> str:
     return templates().get_template(name).render(**values)
 
 
+@lru_cache(maxsize=10_000)
 def safe(url: str | None) -> str:
     """Return an address that a link may have; "" for any other."""
     return (safe_url(url) or "") if url else ""
@@ -74,6 +75,12 @@ def safe(url: str | None) -> str:
 def item_page(ref: str, project: str = "") -> str:
     """Return the address of our page of an item, a commit or a file."""
     return f"/item/{quote(ref, safe='')}" + (f"?project={quote(project, safe='')}" if project else "")
+
+
+def lines_page(ref: str, first: int, last: int, project: str = "") -> str:
+    """Return the address of some lines of what is read of an item, a commit or a file."""
+    more = f"&project={quote(project, safe='')}" if project else ""
+    return f"/text/{quote(ref, safe='')}?lines={first}-{last}{more}#L{first}"
 
 
 def markdown(text: str | None, project: str = "") -> Markup:
@@ -145,15 +152,14 @@ def marked(text: str, marks: Sequence[tuple[int, int]] = ()) -> Markup:
     """Return a text with its marks; both are positions in the text before it is cleaned."""
     parts, end = [], 0
     for start, stop in marks:
-        parts += [
-            escape(printable(text[end:start])),
-            Markup("<mark>"),
-            escape(printable(text[start:stop])),
-            Markup("</mark>"),
-        ]
+        parts += [_escaped(text[end:start]), "<mark>", _escaped(text[start:stop]), "</mark>"]
         end = stop
-    parts.append(escape(printable(text[end:])))
-    return Markup("").join(parts)
+    parts.append(_escaped(text[end:]))
+    return Markup("".join(parts))  # noqa: S704 - every part is escaped, or ours
+
+
+def _escaped(text: str) -> str:
+    return str(escape(printable(text))) if text else ""
 
 
 @pass_context
@@ -163,4 +169,5 @@ def ago(context: Context, moment: dt.datetime | int | None) -> Markup:
     if then is None:
         return Markup("")
     words = since(then, context["now_ms"])
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(format_ms(then), words)
+    shown = escape(format_ms(then) or "")
+    return Markup(f'<time datetime="{shown}" title="{shown}">{escape(words)}</time>')  # noqa: S704 - as above

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from forgelore.errors import InvalidValue
 from forgelore.surfaces.present.dedupe import describe_ending, describe_forecast
 from forgelore.surfaces.web.app import Address, Answer, Page, Redirect, WebRequest
+from forgelore.surfaces.web.charts import draw_cluster
 
 if TYPE_CHECKING:
     from forgelore.api import History, ReviewPair
@@ -19,6 +20,7 @@ KEYS = (
     ("u", "unsure", "Unsure", "For somebody else to decide."),
 )
 _AHEAD = 30
+_CLUSTERS = 25
 
 
 def show_queue(history: "History", asked: WebRequest) -> Answer:
@@ -57,6 +59,27 @@ def undo_answer(history: "History", asked: WebRequest) -> Answer:
     return _back(project, f"{undone.newer} and {undone.older}: your answer is taken back")
 
 
+def show_clusters(history: "History", asked: WebRequest) -> Answer:
+    """What belongs together by accepted pairs, and the open items that people repeat most, as pictures with lists."""
+    project = _find_project(history, asked)
+    clusters = history.dedupe.clusters(project=project)
+    shown = asked.number("show", _CLUSTERS)
+    values = {
+        "clusters": [(one, draw_cluster(one)) for one in clusters[:shown]], "total": len(clusters), "shown": shown,
+        "magnets": [(one, draw_cluster(one)) for one in history.dedupe.magnets(project=project, limit=10)],
+        "chosen": project,
+    }  # fmt: skip
+    return Page("clusters.html", {"title": "Clusters", **values})
+
+
+def show_closings(history: "History", asked: WebRequest) -> Answer:
+    """Closings in their grace period, and the runs that closed something, with the way back."""
+    project = _find_project(history, asked)
+    runs = [run for run in history.dedupe.list_runs(project=project, step="apply") if run.counters.get("closed")]
+    values = {"announced": history.dedupe.list_announced(project=project), "runs": runs, "chosen": project}
+    return Page("closings.html", {"title": "Closings", **values})
+
+
 def list_answers(history: "History", asked: WebRequest) -> Answer:
     project = _find_project(history, asked)
     answers = history.dedupe.list_answers(project=project)
@@ -64,17 +87,20 @@ def list_answers(history: "History", asked: WebRequest) -> Answer:
 
 
 def show_plan(history: "History", asked: WebRequest) -> Answer:
-    """What would be closed by what people and judges have said so far; nothing is kept or sent."""
+    """What would be closed by the clusters that were built last, and the plans that were kept; nothing is sent."""
     from forgelore.surfaces.present.dedupe import describe_reason
 
     project = _find_project(history, asked)
-    plan = history.dedupe.plan(project=project, dry_run=True)
-    closing = [line for line in plan.lines if not line.reason]
-    kept = [line for line in plan.lines if line.reason]
-    return Page(
-        "plan.html",
-        {"title": "Plan", "closing": closing, "kept": kept, "chosen": project, "reason": describe_reason, "run": None},
-    )
+    plans = history.dedupe.list_runs(project=project, step="plan", limit=8)
+    try:
+        lines = history.dedupe.plan(project=project, dry_run=True).lines
+    except InvalidValue:  # no clusters were built yet
+        lines = []
+    values = {
+        "closing": [line for line in lines if not line.reason], "kept": [line for line in lines if line.reason],
+        "chosen": project, "reason": describe_reason, "run": None, "plans": plans,
+    }  # fmt: skip
+    return Page("plan.html", {"title": "Plan", **values})
 
 
 def _find_project(history: "History", asked: WebRequest) -> str | None:
@@ -116,6 +142,8 @@ def _find_words(title: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 ADDRESSES = (
     Address("/duplicates", show_queue),
+    Address("/duplicates/clusters", show_clusters),
+    Address("/duplicates/closings", show_closings),
     Address("/duplicates/answers", list_answers),
     Address("/duplicates/plan", show_plan, role="apply"),
     Address("/duplicates/answer", save_answer, role="review", writes=True),

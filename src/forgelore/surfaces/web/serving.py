@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 PORT = 8788
 _PATIENCE_S = 3  # for open answers when the server ends
 _REQUEST_S = 20.0  # from the first byte of a request to its last
+# Python looks for cycles after so many new objects. By default after every 700, which took 8 % of a search.
+_CYCLES = (20_000, 20, 50)
 _NEEDED = ("starlette", "uvicorn", "jinja2", "markdown_it", "nh3")
 
 
@@ -25,22 +27,29 @@ def check_installed() -> None:
 
 
 def serve(
-    pools: "Pools", access: "Access", port: int, *, address: str, sync_every_s: float, on_ready: Callable[[str], None]
+    pools: "Pools", access: "Access", port: int, *, db: str, address: str, sync_every_s: float,
+    on_ready: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Serve the page on the loopback address. `address`: what a reverse proxy before it is called, if there is one.
-    `sync_every_s`: 0 leaves projects as they are, unless a webhook says otherwise.
+    `sync_every_s`: 0 leaves projects as they are, unless a webhook says otherwise. Deliveries wait beside `db`.
     """
+    import gc
+
     import uvicorn
 
+    from forgelore.api import DeliveryLog
     from forgelore.surfaces.mcp.http import listen, make_protocol
     from forgelore.surfaces.web.app import make_app
     from forgelore.surfaces.web.guard import local_origins
     from forgelore.surfaces.web.syncing import Hooks, Syncer, read_secret
 
-    secret, syncer = read_secret(), Syncer(pools, sync_every_s)
+    gc.set_threshold(*_CYCLES)
+    secret = read_secret()
+    log = DeliveryLog(f"{db}-deliveries") if secret else None
+    syncer = Syncer(pools, sync_every_s, log)
     listener = listen(port)
     port = int(listener.getsockname()[1])
-    hooks = Hooks(secret, pools, syncer) if secret else None
+    hooks = Hooks(secret, pools, syncer, log) if log else None
     app = make_app(pools, access, local_origins(port, address), hooks=hooks)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, ws="none", http=make_protocol(_REQUEST_S),
@@ -53,6 +62,8 @@ def serve(
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         syncer.stop()
+        if log:
+            log.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 

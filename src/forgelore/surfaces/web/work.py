@@ -7,7 +7,7 @@ its transaction. Work that writes waits for other work that writes. What it said
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from forgelore.errors import InvalidValue, LoreError, NotFound, Stopped, format_error
+from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Stopped, format_error
 from forgelore.surfaces.present.dedupe import describe_reason
 from forgelore.surfaces.present.text import counted_noun
 from forgelore.surfaces.web.app import Address, Answer, Background, Page, Redirect, WebRequest, Work
@@ -18,14 +18,33 @@ if TYPE_CHECKING:
 GRACE = (0, 24, 72, 168)  # hours
 
 
-def start_sync(_: "History", request: WebRequest) -> Answer:
-    project = _need(request, "project")
+def start_sync(history: "History", request: WebRequest) -> Answer:
+    """Sync a project. A new one takes the role that may do everything: the server will ask a forge of its choice."""
+    project = _need(request, "project").strip()
+    if project not in history.projects.list() and not request.visitor.may("apply"):
+        raise AuthError("a new project takes the role 'apply'", hint=f"you have the role {request.visitor.role!r}")
 
     def run(history: "History", work: Work) -> None:
         done = history.sync.run(project)
         work.say(f"{counted_noun(sum(done.result.written.values()), 'row')} written")
 
     return Background(f"Sync of {project}", project, run)
+
+
+def start_comparing(_: "History", request: WebRequest) -> Answer:
+    """Find what each open item may repeat, so that there are pairs to decide."""
+    project = _need(request, "project")
+
+    def run(history: "History", work: Work) -> None:
+        made = history.dedupe.find_candidates(project=project)
+        left = history.dedupe.queue(project=project, limit=1).left
+        work.say(f"{counted_noun(sum(one.sources for one in made), 'open item')} compared")
+        work.say(f"{counted_noun(left, 'pair')} to decide")
+        if missing := sum(one.missing_embeddings for one in made):
+            work.say(f"{counted_noun(missing, 'item')} could not be compared by meaning: sync the project first")
+        work.next, work.next_title = f"/duplicates?project={quote(project, safe='')}", "Decide pairs"
+
+    return Background(f"Comparing the items of {project}", project, run)
 
 
 def start_plan(_: "History", request: WebRequest) -> Answer:
@@ -142,6 +161,7 @@ ADDRESSES = (
     Address("/work/{id}", show_work, role="review"),
     Address("/work/{id}/cancel", cancel_work, role="review", writes=True),
     Address("/projects/sync", start_sync, role="review", writes=True),
+    Address("/duplicates/compare", start_comparing, role="review", writes=True),
     Address("/duplicates/plan/start", start_plan, role="apply", writes=True),
     Address("/duplicates/plans/{run}", show_kept_plan, role="apply"),
     Address("/duplicates/plans/{run}/apply", start_apply, role="apply", writes=True),

@@ -22,6 +22,12 @@ function openOutside() {
   if (link) link.click();
 }
 
+function explain() {
+  const row = rows().find((one) => one.contains(document.activeElement)) || rows()[0];
+  const details = row && row.querySelector("details.why");
+  if (details) details.open = !details.open;
+}
+
 function showHelp() {
   const help = document.getElementById("help");
   if (help && !help.open) help.showModal();
@@ -36,7 +42,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (waitsForPage) {
     waitsForPage = false;
-    const path = { h: "/", d: "/duplicates", c: "/changes", f: "/files", a: "/ask", p: "/projects" }[event.key];
+    const path = { h: "/", d: "/duplicates", c: "/changes", f: "/files", a: "/ask", r: "/report", p: "/projects" }[event.key];
     if (path) location.assign(path + (new URLSearchParams(location.search).get("project") ? `?project=${encodeURIComponent(new URLSearchParams(location.search).get("project"))}` : ""));
     return;
   }
@@ -46,6 +52,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
   else if (event.key === "o") openOutside();
+  else if (event.key === "e") explain();
   else if (event.key === "g") waitsForPage = true;
   else if (event.key === "?") showHelp();
   else return;

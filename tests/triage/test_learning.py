@@ -3,7 +3,7 @@
 import pytest
 from test_bot import THEME
 
-from forgelore.triage.labels import find_trust
+from forgelore.triage.learning import find_trust
 
 
 def test_trust_needs_twenty_suggestions_and_four_of_five_right():

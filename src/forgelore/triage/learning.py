@@ -1,4 +1,6 @@
-"""Labels that an item's neighbours have, suggested only where such suggestions were right on the project's own items.
+"""What the bot learns of a project: the scale of its comments, and the labels that it may suggest.
+
+Labels that an item's neighbours have are suggested only where such suggestions were right on the project's own items.
 
 votes      the ten nearest items, the n-th with 1/n; a label's share is its part of all votes
 trust      for each label, the smallest share (a third at least) from which on suggestions were right 80 % of the
@@ -8,16 +10,36 @@ sample     open items of which nothing changed but in their first week: the labe
 """
 
 import bisect
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 
+from forgelore.compare.calibrate import MAX_PAIRS, MIN_PAIRS, build_sample, calibrate, learn_boilerplate
 from forgelore.compare.rank import CompareRequest, Match, rank_matches
+from forgelore.compare.trees import VERSION
+from forgelore.errors import Stopped
 from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import forget_outdated, load_duplicates
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
-from forgelore.store.triage import Trust, list_labelled, load_label_trust, load_labels, save_label_trust
+from forgelore.store.triage import (
+    Trust,
+    list_labelled,
+    load_calibrated_pairs,
+    load_label_trust,
+    load_labels,
+    load_labels_learned,
+    save_calibrated_pairs,
+    save_label_trust,
+    save_labels_learned,
+)
+from forgelore.triage.intake import KINDS
 
+FIRST = 120  # strengths of a kind that a position needs
+SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
+_GROWTH = 1.1  # of the labelled items before their labels are learned again
+_MORE_PAIRS = 1.2  # of the known duplicates before the bot calibrates itself again
 NEIGHBOURS = 10
 MIN_PRECISION = 0.8
 MIN_SAMPLE = 20
@@ -100,3 +122,56 @@ def find_trust(observed: Iterable[tuple[float, bool]]) -> Trust | None:
         if right / (len(kept) + 2) >= MIN_PRECISION:
             return Trust(share, right / len(kept), len(kept))
     return None
+
+
+def prepare(
+    retriever: Retriever, project_id: int, *, now_ms: Callable[[], int], is_late: Callable[[], bool],
+    watcher: Watcher | None = None,
+) -> None:  # fmt: skip
+    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are.
+
+    On a first run the author waits for the first hundred only; the rest comes after the comment (`learn_more`), and
+    what a run has no time for is left to the next.
+    """
+    learn_boilerplate(retriever.store, project_id, now_ms=now_ms)
+    for kind in KINDS:
+        build_sample(retriever, project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
+
+
+def learn_more(
+    retriever: Retriever, project_id: int, *, now_ms: Callable[[], int], is_thorough: bool,
+    is_late: Callable[[], bool], watcher: Watcher | None = None,
+) -> list[str]:  # fmt: skip
+    """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
+    notes, store = [], retriever.store
+    with store.transaction():
+        forget_outdated(store, project_id, VERSION)
+    for kind in KINDS:
+        build_sample(retriever, project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
+        if is_thorough and not is_late() and _has_grown(store, project_id, kind):
+            trusted = learn_labels(retriever, project_id, kind, watcher=watcher)
+            if trusted:
+                notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
+    if is_thorough and not is_late() and _has_new_pairs(store, project_id):
+        with contextlib.suppress(Stopped):  # what was calibrated before stays
+            found = calibrate(retriever, project_id, watcher=watcher, should_stop=is_late, now_ms=now_ms)
+            notes += [f"calibrated on {one.pairs} known duplicate {one.kind}s" for one in found if not one.kept]
+    return notes
+
+
+def _has_new_pairs(store: Store, project_id: int) -> bool:
+    """Tell whether people have marked enough duplicates since the bot last calibrated itself, and note how many."""
+    pairs = sum(len(load_duplicates(store, project_id, kind, limit=MAX_PAIRS)) for kind in KINDS)
+    if pairs < max(MIN_PAIRS, _MORE_PAIRS * load_calibrated_pairs(store, project_id)):
+        return False
+    with store.transaction():
+        save_calibrated_pairs(store, project_id, pairs)
+    return True
+
+
+def _has_grown(store: Store, project_id: int, kind: str) -> bool:
+    before, now = load_labels_learned(store, project_id, kind)
+    if now <= _GROWTH * before:
+        return False
+    save_labels_learned(store, project_id, kind, now)
+    return True
