@@ -60,8 +60,9 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(cli):
 
 
 @pytest.mark.postgres
-def test_checks_that_are_not_there_yet_are_refused(cli, demo_file):
+def test_what_is_not_there_yet_is_refused(cli, demo_file):
     address = postgres.empty_database()
     assert cli("import", demo_file, "--project", PROJECT, "--db", address).code == 0
-    done = cli("stats", "--check", "--db", address)
-    assert (done.code, "not there on PostgreSQL yet" in done.err) == (20, True)
+    for command in (["stats", "--check"], ["serve"], ["mcp"]):
+        done = cli(*command, "--db", address)
+        assert (done.code, "not there on PostgreSQL yet" in done.err) == (20, True), command

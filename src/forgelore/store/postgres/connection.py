@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.adapt import Buffer, Loader, Transformer
 
-from forgelore.errors import ConfigError, CorruptStore, Locked, StoreError
+from forgelore.errors import ConfigError, CorruptStore, Locked, Refused, StoreError
 from forgelore.store.database import SqlRow, Store
 from forgelore.store.postgres.dialect import fill, rewrite
 from forgelore.viewer import EVERYTHING, Viewer
@@ -369,6 +369,9 @@ def errors_in_our_words(path: str) -> Iterator[None]:
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         hint = "check that the server runs and that this user may connect, then run the same command again"
         raise StoreError(f"cannot reach {path}: {_first_line(error)}", hint=hint) from error
+    except psycopg.ProgrammingError as error:  # a statement that PostgreSQL reads in another way than SQLite
+        message = f"that is not there on PostgreSQL yet: {_first_line(error)}"
+        raise Refused(message, hint="docs/postgres.md lists what is; a file does all of it") from error
     except psycopg.Error as error:
         raise StoreError(f"{path}: {_first_line(error)}", hint="run: forgelore doctor") from error
 
