@@ -97,6 +97,22 @@ def test_a_schedule_catches_up(bot):
     assert number in [item["number"] for item in data["items"]]
 
 
+def test_the_weekly_digest_is_a_note_that_refers_to_nothing(bot):
+    place = bot.project.add_issue("Digest of similar issues", "The bot writes here.")
+    bot.issue(*CRASH)
+    bot.server.clock.advance(60)
+    said = {"INPUT_REPORT": "digest", "INPUT_DIGEST_ISSUE": str(place)}
+    bot.run(**said)
+    number, data = bot.issue(*AGAIN)
+    assert data["items"][0]["comment"] == "nothing"
+    data = bot.run(CI_PIPELINE_SOURCE="schedule")
+    assert "the weekly digest was posted below issue 1" in data["notes"]
+    digests = [note.body for note in bot.project.issues[place].notes() if "forgelore:digest" in note.body]
+    (digest,) = digests
+    assert f"[issue {number}: " in digest
+    assert digest.count("#forgelore.triage)") == 2, "no cross reference"
+
+
 def test_a_merge_request_that_closed_it_makes_it_a_possible_regression(bot):
     first, _ = bot.issue(*CRASH)
     change = bot.project.add_change("Lock another file", f"Closes #{first}")

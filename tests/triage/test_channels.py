@@ -2,6 +2,7 @@
 
 import pytest
 from test_bot import AGAIN, CRASH, EXPORT, THEME
+from test_rivals import add, fill, tell
 
 from forgelore.triage.events import parse_inputs
 
@@ -76,6 +77,18 @@ def test_lists_may_go_to_the_digest_while_close_matches_are_comments(weekly):
     (digest,) = weekly.said(weekly.place)
     assert "**Similar, found this week:**" in digest
     assert f"- [issue {listed}: " in digest
+
+
+def test_a_change_of_the_same_lines_is_in_the_digest_too(weekly):
+    first = fill(weekly)
+    tell(weekly, first)
+    other = add(weekly, "Patience", 300, author="cy")
+    assert "changes the same 2 lines" in tell(weekly, other)["report"]
+    assert weekly.said(other) == []
+    weekly.run(*SCHEDULE)
+    (digest,) = weekly.said(weekly.place)
+    assert f"- [pull request {other}: Patience]" in digest
+    assert f"→ [pull request {first}: " in digest
 
 
 def test_a_digest_without_an_issue_is_a_warning_and_a_comment(bot):

@@ -404,7 +404,7 @@ class BotRun:
         """Label what has a close match, once: who takes the label off has decided. It goes when the match has gone."""
         forge, name = self.bot.forge, self.context.inputs.label_close
         was_close = before is not None and before.outcome in ("duplicate", "regression")
-        if name and triaged.is_open and was_close is not (triaged.outcome in ("duplicate", "regression")):
+        if name and triaged.is_open and was_close is not triaged.is_close:
             change = forge.remove_labels if was_close else forge.add_labels
             with ProblemCollector(self.outcome):
                 write_patiently(lambda: change(self.bot.project, triaged.key, [name]))

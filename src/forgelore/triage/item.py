@@ -234,15 +234,14 @@ class TriageResult(NamedTuple):
     is_open: bool = True
     report: Report | None = None
     body: str = ""  # the comment; empty: nothing is worth saying
-    first_number: int | None = None  # of the closest match that is told
+    first_number: int | None = None  # of the closest match that is told, else of the first change of the same lines
     similarity: float | None = None
     labels: tuple[tuple[str, float], ...] = ()  # suggested, with the precision that was measured
     warnings: tuple[str, ...] = ()
 
     @property
     def is_close(self) -> bool:
-        """True where more is said than that something is similar: a warning, or a change of the same lines."""
-        return self.outcome in ("duplicate", "regression") or bool(self.report and self.report.rivals)
+        return self.outcome in ("duplicate", "regression")
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -371,7 +370,8 @@ def _build(
     outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
     return silent._replace(
         outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),
-        first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
+        first_number=first.hit.row.number if first else rivals[0].change.number if rivals else None,
+        similarity=first.similarity if first else None,
         warnings=tuple(ranking.warnings),
     )  # fmt: skip
 

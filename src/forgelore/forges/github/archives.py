@@ -65,16 +65,16 @@ def _reason(error: Exception) -> str:
 
 
 def _lines(path: str, on_bad: OnBad) -> Iterator[tuple[int, bytes]]:
-    number, is_whole = 0, True
+    number, ended = 0, True
     try:
         with _open(path) as file:
             while line := file.readline(MAX_LINE):
-                was_whole, is_whole = is_whole, len(line) < MAX_LINE or line.endswith(b"\n")
-                number += was_whole
-                if not is_whole and was_whole:
-                    on_bad(path, number, f"longer than {MAX_LINE // 1_000_000} MB")
-                elif is_whole and was_whole:
+                begins, ended = ended, len(line) < MAX_LINE or line.endswith(b"\n")
+                number += begins
+                if begins and ended:
                     yield number, line
+                elif begins:
+                    on_bad(path, number, f"longer than {MAX_LINE // 1_000_000} MB")
     except EOFError:
         on_bad(path, number + 1, "the file ends unexpectedly; get a complete copy")
     except _DAMAGED as error:
