@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
 from forgelore.errors import (
+    ConfigError,
     EmbedderError,
     EmbedderUnreachable,
     InvalidValue,
     LoreError,
+    NoStore,
     Stopped,
     StoreError,
     UsageError,
@@ -109,15 +111,25 @@ class App:
         """
         self.check_open()
         if self._store is None:
-            if create:
+            if create and not self.config.is_served:
                 _make_folder_for(self.config.db)
-            self._stamp = stamp_of(self.config.db)
-            self._store = open_store(self.config.db, create=create, for_reading=self.for_reading, now_ms=self.now_ms)
+            self._stamp = None if self.config.is_served else stamp_of(self.config.db)
+            self._store = self._open_store(create=create, for_reading=self.for_reading)
         if create and self._store.is_read_only:
             from forgelore.store.sqlite.unlocked import read_only
 
             raise read_only(self.config.db)
         return self._store
+
+    def _open_store(self, *, create: bool, for_reading: bool = False) -> Store:
+        if not self.config.is_served:
+            return open_store(self.config.db, create=create, for_reading=for_reading, now_ms=self.now_ms)
+        try:
+            from forgelore.store.postgres.schema import open_postgres
+        except ImportError as error:
+            hint = "pip install '.[postgres]' in a clone"
+            raise ConfigError("the driver for PostgreSQL (psycopg) is not installed", hint=hint) from error
+        return open_postgres(self.config.db, create=create, for_reading=for_reading, now_ms=self.now_ms)
 
     def job(self, project: StoredProject, watcher: "Watcher | None" = None) -> "JobContext":
         """Return what a job of a project works with; it stops when the app does. Whoever writes has asked for the
@@ -141,7 +153,7 @@ class App:
         """Close the store where its file is gone, or is another one now; whatever is asked next opens what is there. It
         costs a look at the file, and a new connection after somebody wrote to it.
         """
-        if self._store is None or self._stamp == stamp_of(self.config.db):
+        if self._store is None or self.config.is_served or self._stamp == stamp_of(self.config.db):
             return False
         with contextlib.suppress(LoreError):  # a file that was read without locks has changed, as we know
             self._store.close()
@@ -155,7 +167,20 @@ class App:
 
     @property
     def has_store(self) -> bool:
-        return self._store is not None or (os.path.exists(self.config.db) and os.path.getsize(self.config.db) > 0)
+        if self._store is not None or self.config.is_served:
+            return True
+        return os.path.exists(self.config.db) and os.path.getsize(self.config.db) > 0
+
+    @property
+    def is_created(self) -> bool:
+        """Whether somebody has written a history there; it is opened where that is not known otherwise."""
+        if not self.config.is_served:
+            return os.path.exists(self.config.db)
+        try:
+            self.whole_store()
+        except NoStore:
+            return False
+        return True
 
     @property
     def is_writing(self) -> bool:
@@ -186,7 +211,7 @@ class App:
         """Return the store that transcripts of `ask` are written to, for the caller to close: a history for reading
         writes nothing else. What is asked has opened the file before, so it is of this version.
         """
-        return open_store(self.config.db, create=False, now_ms=self.now_ms)
+        return self._open_store(create=False)
 
     def check_open(self) -> None:
         """Refuse to go on after `close`: the next error would speak of a connection that nobody knows of."""
@@ -442,7 +467,7 @@ class App:
 
     def _probe(self, host: str) -> str:
         """Return which forge a host is: from the store, else by asking it."""
-        if os.path.exists(self.config.db):
+        if self.is_created:
             for project in list_projects(self.store()):
                 if project.name.host == host:
                     return project.name.forge

@@ -42,7 +42,14 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("db", "", 0, 0, False, "the database file; empty: `forgelore.db` in the user's data folder"),
+    Setting(
+        "db",
+        "",
+        0,
+        0,
+        False,
+        "the database file, or a PostgreSQL address (docs/postgres.md); empty: `forgelore.db` in your data folder",
+    ),
     Setting(
         "me", "", 0, 0, False, "your login, for `forgelore me`; empty: the token's owner, or what git knows of you"
     ),
@@ -182,6 +189,11 @@ class Config(NamedTuple):
     llm: "tuple[LlmProfile, ...]" = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_served(self) -> bool:
+        """Whether the history is in the database of a server, and not in a file."""
+        return is_server(self.db)
+
 
 def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> Config:
     """Return the settings that hold here. Raises ConfigError for a file that cannot be understood."""
@@ -205,8 +217,14 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
         values["llm"] = make_llm_profiles(values.get("llm", {}), environ)
     if db:
         values["db"] = db
-    values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
+    if not is_server(values.get("db") or ""):
+        values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
     return Config(**values, warnings=tuple(warnings))
+
+
+def is_server(db: str) -> bool:
+    """Whether a database is named by the address of a PostgreSQL server, and not by a path."""
+    return db.startswith(("postgresql://", "postgres://"))
 
 
 def user_file(environ: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@
       RateLimited                     7   time
         EndpointDown                  6   ... what keeps failing is not asked for a minute
       StoreError                      8   the machine: disk, file
+        NoStore                       8   ... a server's database without a history
         NewerStore                    8   ... a file of a newer program
         CorruptStore                  8   ... a file that is damaged
         OutputError                   8   ... standard output that cannot be written: a full disk, closed
@@ -136,6 +137,12 @@ class EndpointDown(RateLimited):
 class StoreError(LoreError):
     code = "store"
     exit_code = 8
+
+
+class NoStore(StoreError):
+    """Nobody has written a history there yet."""
+
+    code = "no_store"
 
 
 class NewerStore(StoreError):

@@ -23,7 +23,8 @@ FULL_TEXT, VECTORS = REMADE[0], OF_DOCUMENTS[0][0]
 
 
 def modules_outside():
-    return sorted(path for path in SOURCE.rglob("*.py") if ENGINE not in path.parents)
+    others = (ENGINE, ENGINE.with_name("postgres"))
+    return sorted(path for path in SOURCE.rglob("*.py") if not set(others) & set(path.parents))
 
 
 def find_names(tree, pattern):

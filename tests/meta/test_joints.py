@@ -21,14 +21,16 @@ MIN_FIELDS = 4  # of a record that is compared with others
 MAX_ALIKE = 0.7  # fields that two records share, of all that they have
 
 # How much there may be. What is removed stays removed: lower these when the figures are lower.
-MAX_MODULES = 318
-MAX_TOTAL_LINES = 75_000
+MAX_MODULES = 326
+MAX_TOTAL_LINES = 76_600
 MAX_HEADER_SHARE = 0.111  # lines of docstrings and imports at the head of modules
-MAX_RECORD_TYPES = 606
+MAX_RECORD_TYPES = 611
 
 # Rule -> what breaks it -> why it may, in a sentence. Names are written as in joints_known.txt.
 REASONS: dict[str, dict[str, str]] = {
-    "small module with one importer, beside it": {},
+    "small module with one importer, beside it": {
+        "store.postgres.vectors": "The nearest documents and full text are two engines' chapters, as in store/sqlite.",
+    },
     "small folder": {
         "embedders": "Three chapters say all there is: the built-in one, servers, and what all servers share.",
         "llm": "Language models and embedders stay apart, and two chapters say all there is to the first.",

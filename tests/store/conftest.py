@@ -1,12 +1,16 @@
-"""The engines that keep a store. What `test_*_contract.py` claims must hold on each; another engine joins ENGINES."""
+"""The engines that keep a store. What `test_*_contract.py` claims must hold on each; another engine joins `opened`."""
 
 import functools
+import importlib.util
 import pathlib
 import tempfile
 
 import pytest
 
 from forgelore.store.sqlite.schema import open_store
+
+HAS_DRIVER = importlib.util.find_spec("psycopg") is not None  # the core tests run where it is not
+collect_ignore = [] if HAS_DRIVER else ["test_postgres.py"]
 
 
 @functools.cache
@@ -25,16 +29,27 @@ def open_sqlite(folder, **how):
     return open_store(str(path), **how)
 
 
-ENGINES = {"sqlite": open_sqlite}
+def pytest_generate_tests(metafunc):
+    """Run what opens a store on each engine, but for a module that names its own."""
+    if "opened" in metafunc.fixturenames:
+        engines = ["sqlite"]
+        if HAS_DRIVER and not hasattr(metafunc.module, "ONLY_SQLITE"):
+            engines.append(pytest.param("postgres", marks=pytest.mark.postgres))
+        metafunc.parametrize("opened", engines, indirect=True)
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture
 def opened(request, tmp_path):
     """Return a function that opens the same database once more, as another process would."""
-    stores = []
+    stores, open_one = [], functools.partial(open_sqlite, tmp_path)
+    if request.param == "postgres":
+        import postgres
+        from forgelore.store.postgres.schema import open_postgres
+
+        open_one = functools.partial(open_postgres, postgres.empty_database())
 
     def open_again(**how):
-        stores.append(ENGINES[request.param](tmp_path, **how))
+        stores.append(open_one(**how))
         return stores[-1]
 
     yield open_again

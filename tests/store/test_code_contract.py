@@ -64,6 +64,8 @@ from forgelore.store.paths import (
 )
 from forgelore.viewer import Viewer
 
+ONLY_SQLITE = "code and commits have no words on PostgreSQL yet, and index-code is refused there"
+
 TEXT = "def load():\n    pass\n\ndef save():\n    pass\n"
 CHUNKS = [CodeChunk(1, 2, "load", ("load",)), CodeChunk(4, 5, "save", ())]
 NOBODY = Viewer(includes_internal=True, project_ids=())

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 from forgelore.app import App
 from forgelore.config import OWN_EMBEDDERS, host_of
-from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
+from forgelore.errors import CorruptStore, ForgeError, LoreError, NoStore, StoreError
 from forgelore.index.stats import look_at_search
 from forgelore.llm_settings import LlmProfile
 from forgelore.ports.chat import ChatMessage
 from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
+from forgelore.store.database import Store
 from forgelore.store.jobs import count_jobs
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.sqlite.fulltext import has_full_text, sqlite_version
-from forgelore.store.sqlite.schema import check_quickly, newest_version
+from forgelore.store.sqlite.schema import check_quickly, measure_file, newest_version
 from forgelore.store.sync import has_cursors
 from forgelore.text.dates import ago
 from forgelore.version import describe_version
@@ -108,6 +109,9 @@ def _settings(app: App) -> DoctorCheck:
 
 def _database(app: App) -> Iterator[DoctorCheck]:
     path = app.config.db
+    if app.config.is_served:
+        yield from _served_database(app)
+        return
     if not os.path.exists(path):
         yield DoctorCheck("database", "warning", f"not created yet: {path}", "the first sync or import creates it")
         return
@@ -131,6 +135,27 @@ def _database(app: App) -> Iterator[DoctorCheck]:
     if free < max(size, LITTLE_SPACE):
         hint = "free some space, or move the database and name it with FORGELORE_DB"
         yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB free on the database's disk", hint)
+    yield from _failing_jobs(store)
+
+
+def _served_database(app: App) -> Iterator[DoctorCheck]:
+    path = app.config.db
+    try:
+        store = app.store()
+        size = measure_file(store)
+        search = look_at_search(store)
+    except NoStore as error:
+        yield DoctorCheck("database", "warning", error.message, "the first sync or import creates its tables")
+        return
+    except LoreError as error:
+        yield DoctorCheck("database", "error", error.message, error.hint, type(error))
+        return
+    yield DoctorCheck("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
+    yield DoctorCheck("search", *search)
+    yield from _failing_jobs(store)
+
+
+def _failing_jobs(store: Store) -> Iterator[DoctorCheck]:
     for project in list_projects(store):
         failing = sum(count for _, count in count_jobs(store, project.id).values())
         if failing:

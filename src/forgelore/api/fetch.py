@@ -1,7 +1,6 @@
 """Fetching through the facade: a sync, an import or a replay of one project, and the update of its index."""
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -199,7 +198,7 @@ def names_to_sync(
     config = app.config
     remote = app.clone_remote() if not texts and not config.projects else None
     texts = texts or list(config.projects) or ([remote] if remote else [])
-    if not texts and os.path.exists(config.db):
+    if not texts and app.is_created:
         texts = [str(project.name) for project in list_projects(app.store()) if project.name.forge != "local"]
     if not texts:
         raise ConfigError("no project to sync", hint="name one: forgelore sync owner/repo; or run: forgelore init")

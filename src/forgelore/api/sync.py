@@ -70,7 +70,7 @@ class Sync:
         from forgelore.sync.status import estimate_sync
 
         app, name = self._app, name_on_forge(self._app, project)
-        store = app.whole_store() if os.path.exists(app.config.db) else None
+        store = app.whole_store() if app.is_created else None
         return estimate_sync(store, app.forge(name), name, app.config.requests_per_second)
 
     def status(self, project: str | None = None) -> "list[SyncStatus]":

@@ -12,7 +12,7 @@ from forgelore.store.documents import find_current_embedder
 from forgelore.store.item_lists import count_live
 from forgelore.store.jobs import count_waiting
 from forgelore.store.sqlite.fulltext import count_cards, count_code_words, count_documents, count_project_code
-from forgelore.store.sqlite.schema import find_gaps, load_version
+from forgelore.store.sqlite.schema import find_gaps, load_version, measure_file
 from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors
 from forgelore.store.stats import (
     WaitingQueue,
@@ -20,7 +20,6 @@ from forgelore.store.stats import (
     count_kinds,
     count_truncated,
     load_queues,
-    measure_file,
 )
 from forgelore.words import JobKind
 

@@ -94,9 +94,9 @@ class Retriever:
 
     def keep_word_scores(self) -> None:
         """Keep from now on what each word of a comparison scores, for the items that come next."""
-        from forgelore.store.sqlite.word_scores import WordScores
+        from forgelore.store.sqlite.word_scores import make_word_scores
 
-        self.word_scores = self.word_scores or WordScores()
+        self.word_scores = self.word_scores or make_word_scores(self.store)
 
     def seen_by(self, viewer: Viewer) -> "Retriever":
         """Return one that finds what a viewer may see, and shares what is kept in memory."""
@@ -222,12 +222,12 @@ class Retriever:
         self, vector: "Vector", depth: int, scope: SearchScope, *, source: Source = "raw"
     ) -> "Callable[[], list[Near]]":
         """Begin to look for the nearest documents, or the nearest cards, and return what waits for them."""
-        from forgelore.store.sqlite.vectors import VectorCache
+        from forgelore.store.sqlite.vectors import make_vector_cache
 
         stored = self.stored_embedder()
         vectors = self._vectors.get(source)
         if vectors is None or vectors.embedder != stored:
-            vectors = self._vectors[source] = VectorCache(self.store, stored, source=source)
+            vectors = self._vectors[source] = make_vector_cache(self.store, stored, source=source)
         vectors.refresh()
         if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare():
             return _begin(vectors.prepare(vector, depth, scope.ids))

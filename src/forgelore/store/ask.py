@@ -9,14 +9,14 @@ from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import json_field
 
 SessionValue = str | int | float | bool | None
-_SAW_INTERNAL = f"coalesce({json_field('parameters', 'include_internal')}, 0)"
+_SAW_INTERNAL = f"coalesce({json_field('parameters', 'include_internal')}, 0) <> 0"
 
 
 def _readable(store: Store) -> str:
     """Whoever is limited to some projects reads no transcripts: what they were shown may be of others."""
     if store.viewer.project_ids is not None:
-        return "0"
-    return "1" if store.viewer.includes_internal else f"NOT {_SAW_INTERNAL}"
+        return "FALSE"
+    return "TRUE" if store.viewer.includes_internal else f"NOT {_SAW_INTERNAL}"
 
 
 class AskSession(NamedTuple):

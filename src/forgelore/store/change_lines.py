@@ -27,7 +27,7 @@ def save_lines(store: Store, project_id: int, item_id: int, lines: PatchLines, h
         INSERT INTO change_lines (item_id, project_id, head_sha, removed, added)
         SELECT i.id, ?1, ?3, ?4, ?5
         FROM items i
-        WHERE i.id = ?2 AND coalesce(i.closed_at, i.merged_at, 1 << 60) >= coalesce({_NEWEST}, 0) - {KEPT_MS}
+        WHERE i.id = ?2 AND coalesce(i.closed_at, i.merged_at, {1 << 60}) >= coalesce({_NEWEST}, 0) - {KEPT_MS}
         ON CONFLICT (item_id) DO UPDATE
         SET head_sha = excluded.head_sha, removed = excluded.removed, added = excluded.added
     """

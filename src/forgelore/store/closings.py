@@ -236,7 +236,7 @@ def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
             JOIN dedupe_runs back ON back.id = b.run_id
             WHERE back.of_run = j.run_id AND b.kind = j.kind AND b.number = j.number AND b.status = 'done'
           )
-        GROUP BY i.id, j.run_id
+        GROUP BY i.id, j.run_id, p.action, p.reason, r.ended_at
         ORDER BY j.run_id, i.id
     """
     return [GracePeriod._make(row) for row in store.rows(sql, project_id)]

@@ -33,7 +33,7 @@ def save_commits(store: Store, project_id: int, commits: Iterable[Commit]) -> No
         INSERT INTO commits (
           project_id, sha, author, login, authored_at, committed_at, message, is_merge, mail, parents, has_renames
         )
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE)
         ON CONFLICT (project_id, sha) DO NOTHING
     """
     touched = "INSERT INTO commit_paths (project_id, commit_id, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"

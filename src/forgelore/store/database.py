@@ -5,13 +5,17 @@ Parameters are `?` or `?1`; ids come from the engine (`insert`, `insert_many`); 
 """
 
 import abc
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from forgelore.errors import Refused
 from forgelore.viewer import Viewer
 
 SqlRow = tuple[Any, ...]
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Store(abc.ABC):
@@ -21,6 +25,7 @@ class Store(abc.ABC):
     written, and what work reads to do its job, does not depend on it: such work asks `seen_by(EVERYTHING)`.
     """
 
+    engine: str  # the folder beside this module that has what the engine does in its own way
     path: str
     for_reading: bool
     viewer: Viewer
@@ -109,6 +114,31 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None: ...
+
+
+def by_engine(
+    function: Callable[Concatenate[Store, Parameters], Result],
+) -> Callable[Concatenate[Store, Parameters], Result]:
+    """Let a function of `store/sqlite` be the one of the same name in the folder of the store's engine."""
+
+    @functools.wraps(function)
+    def choose(store: Store, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if store.engine == "sqlite":
+            return function(store, *args, **kwargs)
+        chosen: Callable[Concatenate[Store, Parameters], Result] = _of_engine(store.engine, function.__name__)
+        return chosen(store, *args, **kwargs)
+
+    return choose
+
+
+@functools.cache
+def _of_engine(engine: str, name: str) -> Any:
+    import importlib
+
+    for module in importlib.import_module(f"forgelore.store.{engine}").MODULES:
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise Refused("that is not there on PostgreSQL yet", hint="docs/postgres.md lists what is; a file does all of it")
 
 
 Key = TypeVar("Key", bound=Hashable)

@@ -16,7 +16,7 @@ from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 # Both texts are those that were judged: an edge rests on nothing else.
 _UNCHANGED = """
-    coalesce(s.content_version = i.content_version, 1) AND coalesce(m.content_version = t.content_version, 1)
+    coalesce(s.content_version = i.content_version, TRUE) AND coalesce(m.content_version = t.content_version, TRUE)
 """
 
 

@@ -69,7 +69,7 @@ def _item(column: str, item_id: str) -> str:
 # What people said in a thread; system and internal notes belong to no document, so they are not asked here.
 SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
 # A thread that has notes, all of them internal, is as hidden as they are.
-_INTERNAL_THREAD = "coalesce((SELECT min(s.is_internal) FROM notes s WHERE s.thread_id = t.id), 0)"
+_INTERNAL_THREAD = "coalesce((SELECT min(s.is_internal) FROM notes s WHERE s.thread_id = t.id), FALSE)"
 _NOTE_PATHS = """(
     SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path
     FROM notes s

@@ -114,7 +114,7 @@ def load_notes_with(store: Store, words: dict[int, str]) -> dict[int, list[tuple
         JOIN notes n ON n.thread_id = t.id
         JOIN items i ON i.id = d.item_id
         JOIN projects p ON p.id = d.project_id
-        WHERE NOT n.is_system AND NOT n.is_internal AND instr(n.body, w.value)
+        WHERE NOT n.is_system AND NOT n.is_internal AND instr(n.body, w.value) > 0
         ORDER BY d.id, n.created_at, length(n.key), n.key
     """
     notes: dict[int, list[tuple[str, str]]] = {}
@@ -184,7 +184,7 @@ def load_holding(store: Store, document_ids: Iterable[int], text: str) -> set[in
         SELECT id
         FROM document_texts
         WHERE id {one_of(1)}
-          AND (instr(lower(text), lower(?2)) OR instr(lower(title), lower(?2)))
+          AND (instr(lower(text), lower(?2)) > 0 OR instr(lower(title), lower(?2)) > 0)
     """
     return {row_id for (row_id,) in store.rows(sql, pack_list(document_ids), text)}
 

@@ -44,7 +44,7 @@ SORTS = {
 }
 # What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
 _COUNTED = {
-    "notes": ("notes n WHERE TRUE", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
+    "notes": ("notes n WHERE TRUE", "CASE WHEN n.is_system THEN 'system' ELSE 'people' END", NOTES),
     "threads": ("threads t WHERE TRUE", "'all'", THREADS),
     "items": ("items i WHERE i.deleted_at IS NULL", "coalesce(i.state, 'published')", ITEMS),
 }
@@ -220,7 +220,7 @@ def load_backlinks(store: Store, item: StoredItem) -> tuple[Backlink, ...]:
           AND (l.target_kind IS NULL OR l.target_kind = ?)
           AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
           AND {visible_link(store)}
-        GROUP BY 1, 2, 3
+        GROUP BY 1, 2, 3, 4, 5
         ORDER BY i.number
     """
     rows = store.rows(sql, item.project_id, item.number, item.kind, item.kind, item.number)

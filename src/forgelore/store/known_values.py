@@ -97,7 +97,7 @@ def find_path_in_other_case(store: Store, path: str) -> str | None:
 
 
 def _first_path(store: Store, condition: str, bindings: tuple[object, ...]) -> str | None:
-    public = f"(SELECT {visible(store, 'd')} FROM documents d WHERE d.id = document_id)"
+    public = f"EXISTS (SELECT 1 FROM documents d WHERE d.id = document_id AND {visible(store, 'd')})"
     found: str | None = store.value(
         f"SELECT path FROM document_paths WHERE {condition} AND {public} LIMIT 1", *bindings
     )

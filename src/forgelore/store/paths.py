@@ -245,7 +245,7 @@ def list_path_people(
           FROM items i
           WHERE {_live(store)} AND i.state <> 'closed' AND i.id IN (SELECT id FROM touching)
           UNION ALL
-          SELECT x.login, 0, 1, 0, max(coalesce(x.created_at, i.merged_at, i.created_at))
+          SELECT max(x.login), 0, 1, 0, max(coalesce(x.created_at, i.merged_at, i.created_at))
           FROM item_people x
           JOIN items i ON i.id = x.item_id
           LEFT JOIN notes n ON n.id = x.note_id

@@ -66,7 +66,7 @@ _BY_INDEX = f"""
       UNION ALL
       SELECT *
       FROM (
-        SELECT x.login, x.role <> 'mentioned'
+        SELECT x.login, CASE WHEN x.role <> 'mentioned' THEN 1 ELSE 0 END
         FROM item_people x
         JOIN items i ON i.id = x.item_id
         LEFT JOIN notes n ON n.id = x.note_id
@@ -160,7 +160,7 @@ def load_token_owners(store: Store, hosts: Iterable[str]) -> list[str]:
 
 _BY = "FROM item_people g WHERE g.role = 'reviewed' AND"
 # Reviews by weight, then by time: whoever only remarks something decides nothing.
-RANK = "(({0}.verdict <> 'commented') * 1000000000000000 + coalesce({0}.created_at, 0))"
+RANK = "(CASE WHEN {0}.verdict <> 'commented' THEN 1000000000000000 ELSE 0 END + coalesce({0}.created_at, 0))"
 # What is asked for now, and not what a note says was asked for once.
 CURRENT_REQUEST = "role = 'requested' AND source IN ('forge', 'detail')"
 
@@ -175,7 +175,7 @@ def is_awaited(item: str, login: str) -> str:
     asked_at = f"(SELECT max(a.created_at) FROM item_people a WHERE {asked})"
     given = f"{_BY} g.item_id = {item} AND g.login = {login} COLLATE NOCASE"
     gave_at = f"(SELECT max(g.created_at) {given})"
-    return f"coalesce({_verdict(given)} = 'dismissed' OR {gave_at} < {asked_at}, 1)"
+    return f"coalesce({_verdict(given)} = 'dismissed' OR {gave_at} < {asked_at}, TRUE)"
 
 
 def _verdict(given: str) -> str:
@@ -188,13 +188,16 @@ def load_reviewers(store: Store, item_id: int) -> tuple[StoredReviewer, ...]:
     given = f"{_BY} g.item_id = p.item_id AND g.login = p.login COLLATE NOCASE"
     sql = f"""
         SELECT p.login, {_verdict(given)}, (SELECT max(g.created_at) {given}),
-          max({CURRENT_REQUEST}) AND {is_awaited("p.item_id", "p.login")}
-        FROM item_people p
-        JOIN items i ON i.id = p.item_id
-        LEFT JOIN notes n ON n.id = p.note_id
-        WHERE p.item_id = ? AND (p.role = 'reviewed' OR {CURRENT_REQUEST})
-          AND p.login <> coalesce(i.author, '') COLLATE NOCASE AND {said(store)}
-        GROUP BY p.login COLLATE NOCASE
+          p.is_asked AND {is_awaited("p.item_id", "p.login")}
+        FROM (
+          SELECT p.item_id AS item_id, max(p.login) AS login, max({CURRENT_REQUEST}) AS is_asked
+          FROM item_people p
+          JOIN items i ON i.id = p.item_id
+          LEFT JOIN notes n ON n.id = p.note_id
+          WHERE p.item_id = ? AND (p.role = 'reviewed' OR {CURRENT_REQUEST})
+            AND p.login <> coalesce(i.author, '') COLLATE NOCASE AND {said(store)}
+          GROUP BY p.item_id, p.login COLLATE NOCASE
+        ) p
         ORDER BY p.login COLLATE NOCASE
     """
     return tuple(StoredReviewer._make((*row, bool(awaited))) for *row, awaited in store.rows(sql, item_id))

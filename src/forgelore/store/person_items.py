@@ -102,7 +102,7 @@ def load_mentioned(store: Store, scope: PersonScope) -> list[PersonItem]:
         LEFT JOIN notes n ON n.id = x.note_id
         WHERE {is_person("x.login")} AND x.role = 'mentioned' AND {_OPEN} AND {VISIBLE} AND {SAID}
           AND coalesce(x.created_at, 0) >= ?3
-          AND NOT coalesce({is_person(by)}, 0)
+          AND NOT coalesce({is_person(by)}, FALSE)
         ORDER BY x.created_at DESC, x.id DESC
         LIMIT {MAX_NOTES}
     """
@@ -114,15 +114,21 @@ def load_open_threads(store: Store, scope: PersonScope) -> list[PersonItem]:
     first.
     """
     sql = f"""
-        SELECT {ITEM_COLUMNS}, max(coalesce(n.created_at, 0)) AS at, n.author, NULL, t.path, t.line,
-          substr(n.body, 1, {MAX_CHARS}), n.key, n.url, coalesce({is_person("n.author")}, 0) AS is_answered
+        SELECT {ITEM_COLUMNS}, coalesce(n.created_at, 0) AS at, n.author, NULL, t.path, t.line,
+          substr(n.body, 1, {MAX_CHARS}), n.key, n.url, coalesce({is_person("n.author")}, FALSE) AS is_answered
         FROM items i
         JOIN projects p ON p.id = i.project_id
         JOIN threads t ON t.item_id = i.id
         JOIN notes n ON n.thread_id = t.id
         WHERE {is_person("i.author")} AND i.kind = 'change' AND {_OPEN} AND {VISIBLE}
           AND t.is_resolvable AND NOT t.is_resolved AND NOT n.is_system AND {SAID} AND coalesce(n.created_at, 0) >= ?3
-        GROUP BY t.id
+          AND n.id = (
+            SELECT n.id
+            FROM notes n
+            WHERE n.thread_id = t.id AND NOT n.is_system AND {SAID}
+            ORDER BY coalesce(n.created_at, 0) DESC, n.id
+            LIMIT 1
+          )
         ORDER BY is_answered, at DESC, t.id DESC
     """
     return _load(store, sql, scope)
@@ -149,8 +155,8 @@ def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[PersonI
             WHERE {is_person("author")} AND NOT is_system
           )
           AND {_OPEN} AND {VISIBLE} AND {SAID} AND NOT n.is_system AND n.created_at >= ?3
-          AND (instr(n.body, '?') OR instr(n.body, char(65311)))
-          AND NOT coalesce({is_person("n.author")}, 0) AND coalesce(substr(n.author, -length(?5)), '') <> ?5
+          AND (instr(n.body, '?') > 0 OR instr(n.body, char(65311)) > 0)
+          AND NOT coalesce({is_person("n.author")}, FALSE) AND coalesce(substr(n.author, -length(?5)), '') <> ?5
           AND NOT t.is_resolved AND NOT (t.is_resolvable AND i.kind = 'change' AND {is_person("i.author")} IS TRUE)
           AND n.created_at > {_LAST_WORD}
         ORDER BY n.created_at DESC, n.id DESC
@@ -165,7 +171,7 @@ _REVIEWED = f"""
     JOIN items i ON i.id = x.item_id
     LEFT JOIN notes n ON n.id = x.note_id
     WHERE {is_person("x.login")} AND x.role = 'reviewed' AND i.kind = 'change' AND {VISIBLE} AND {SAID}
-      AND NOT coalesce({is_person("i.author")}, 0) AND coalesce(x.created_at, 0) >= ?3
+      AND NOT coalesce({is_person("i.author")}, FALSE) AND coalesce(x.created_at, 0) >= ?3
 """
 
 
@@ -197,11 +203,10 @@ def count_verdicts(store: Store, scope: PersonScope) -> dict[str, int]:
     sql = f"""
         SELECT verdict, count(*)
         FROM (
-          SELECT x.verdict AS verdict, max({RANK.format("x")})
+          SELECT x.verdict AS verdict, row_number() OVER (PARTITION BY i.id ORDER BY {RANK.format("x")} DESC) AS place
           FROM {_REVIEWED}
-          GROUP BY i.id
         )
-        WHERE ?3 NOTNULL
+        WHERE place = 1 AND ?3 NOTNULL
         GROUP BY 1
         ORDER BY 1
     """
@@ -250,12 +255,13 @@ def load_reviewed(store: Store, scope: PersonScope) -> list[PersonItem]:
     sql = f"""
         SELECT {ITEM_COLUMNS}, r.at, NULL, r.verdict
         FROM (
-          SELECT i.id AS id, x.verdict AS verdict, max({RANK.format("x")}) % 1000000000000000 AS at
+          SELECT i.id AS id, x.verdict AS verdict, coalesce(x.created_at, 0) AS at,
+            row_number() OVER (PARTITION BY i.id ORDER BY {RANK.format("x")} DESC) AS place
           FROM {_REVIEWED}
-          GROUP BY i.id
         ) r
         JOIN items i ON i.id = r.id
         JOIN projects p ON p.id = i.project_id
+        WHERE r.place = 1
         ORDER BY r.at DESC, i.id DESC
         LIMIT ?5
     """

@@ -24,7 +24,7 @@ UNDONE = "undone"
 def is_outdated(table: str) -> str:
     """Return the condition that a text changed since a person spoke of it, of `overrides` or `reviews`."""
     return " OR ".join(
-        f"coalesce({table}.{what}_version <> (SELECT content_version FROM items WHERE id = {table}.{what}_id), 0)"
+        f"coalesce({table}.{what}_version <> (SELECT content_version FROM items WHERE id = {table}.{what}_id), FALSE)"
         for what in ("item", "target")
     )
 

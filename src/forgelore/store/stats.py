@@ -1,6 +1,5 @@
 """The numbers of `stats`; whether they are right is `index/check`."""
 
-import os
 from typing import NamedTuple
 
 from forgelore.store.database import Store
@@ -109,8 +108,3 @@ def _load_errors(store: Store, kind: str, project_id: int | None) -> tuple[Waiti
         LIMIT ?3
     """
     return tuple(WaitingError(*row) for row in store.rows(sql, kind, project_id, _ERRORS))
-
-
-def measure_file(store: Store) -> int:
-    """Return the bytes of the database and its log."""
-    return sum(os.path.getsize(store.path + end) for end in ("", "-wal") if os.path.exists(store.path + end))

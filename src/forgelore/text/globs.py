@@ -36,6 +36,11 @@ def loose_glob(pattern: str) -> str:
     return re.sub(r"\*+", "*", re.sub(r"(\A|/)(?:\*\*+/)+", r"\1*", escaped))
 
 
+def as_expression(pattern: str) -> str:
+    """Return a glob as a regular expression for the whole of a path, for engines that have such."""
+    return f"^{''.join(_translate(part) for part in _split(pattern))}$"
+
+
 @lru_cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(_translate(part) for part in _split(pattern)), re.DOTALL)

@@ -32,11 +32,12 @@ with modules that give the same names; a test compares this list with what other
                      count_code_words, load_code_counts,    how many there are, of all or of one project, and how
                      count_project_code                     many hold a word
                      find_code_gaps, find_code_damage       rows without words and words without rows; what is broken
-    word_scores      WordScores                             the same for weighted terms, of those who ask about item
-                                                            after item
+    word_scores      make_word_scores -> WordScores         the same for weighted terms, of those who ask about item
+                                                            after item; None where nothing is kept
     vectors          save_chunks                            the vectors of one document
                      load_vectors, load_starts              what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors
+                     make_vector_cache,
                      VectorCache -> Near                    the nearest documents, within Ids that filters allow
                      NearestSearch                          the same, shared by several threads
     vector_memory    Ids                                    ids of documents, as an array of numpy
@@ -64,7 +65,7 @@ with modules that give the same names; a test compares this list with what other
     check            WORD_CHECKS, VECTOR_CHECKS,            rows that contradict the documents they stand for (Fault)
                      UNEMBEDDED
                      find_word_damage, compare_words,       whether full text finds what the texts say
-                     find_unmatched
+                     find_unmatched, is_found
                      measure_vectors, sample_vectors        whether vectors can be those of their texts
                      (SampledDocument)
                      has_no_job                             a condition that such statements share
@@ -84,7 +85,7 @@ with modules that give the same names; a test compares this list with what other
                      stamp_of                               seeing that another file took its place
     unlocked         read_only                              the error for a file that cannot be written
     schema           open_store, load_version,              the numbered migrations, and opening a file by them
-                     newest_version
+                     newest_version, measure_file
                      load_schema, expected_schema,          the tables a file has beside those it should have
                      find_gaps, SOURCES, DERIVED
 

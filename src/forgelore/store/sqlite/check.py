@@ -17,12 +17,13 @@ from collections import Counter
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.records import HashedText
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, source_of, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.store.sqlite.vector_rows import packed_size
 from forgelore.text.values import PackedVector
+from forgelore.words import Source
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 _NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
@@ -31,6 +32,7 @@ _WORDS, _CHARS = 5, 4_000  # asked for of a document at least, from its beginnin
 _LOOKUPS = 500  # of few documents more words are asked for, up to so many in all: about 20 ms
 
 
+@by_engine
 def find_word_damage(store: Store) -> list[str]:
     """Return why full text does not fit its texts, that of people or that of cards."""
     return [line for name in FULL_TEXTS.values() for line in _find_damage(store, name)]
@@ -59,6 +61,7 @@ def _find_damage(store: Store, name: str) -> list[str]:
     return [f"unexpected setting: {setting} = {value}" for setting, value in settings]
 
 
+@by_engine
 def compare_words(store: Store) -> tuple[list[Fault], int, int]:
     """Look words up, and compare with what reading the index says of them. Returns the words that a lookup does not
     find, or not in all their documents, and those that were counted wrongly; how many were looked up, of how many.
@@ -112,13 +115,16 @@ def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]
         last = len(text) if length <= _CHARS else len(text) - 1
         words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text) if end <= last))
         for word in random.sample(words, min(share, len(words))):
-            if not _is_found(store, FULL_TEXTS[source_of(representation)], document_id, word):
+            if not is_found(store, source_of(representation), document_id, word):
                 missed.append((document_id, word))
                 break
     return missed, len(rows)
 
 
-def _is_found(store: Store, name: str, document_id: int, word: str) -> bool:
+@by_engine
+def is_found(store: Store, source: Source, document_id: int, word: str) -> bool:
+    """Whether a document is found by a word."""
+    name = FULL_TEXTS[source]
     sql = f"SELECT 1 FROM {name} WHERE {name} MATCH ? AND rowid = ?"
     try:
         return store.row(sql, f'"{word}"', document_id) is not None
@@ -204,6 +210,7 @@ _CHUNKS_OF_SAMPLE = """
 SampledDocument = tuple[HashedText, list[tuple[int, int, PackedVector]]]  # with where its chunks begin and end
 
 
+@by_engine
 def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
     """Look at every vector: return those of the wrong size or length, and embedder -> the size that its vectors really
     have, where its row says another. What most of the good ones agree on is their size.
@@ -227,6 +234,7 @@ def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
     return malformed, dimensions
 
 
+@by_engine
 def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:
     """Return some documents that have vectors of this embedder and do not wait for new ones, chosen at random."""
     rows = store.rows(_SAMPLE, embedder_id, size)

@@ -41,6 +41,7 @@ class SqliteStore(Store):
     """An open database file. Connections are made per thread, on first use; `for_reading`: none of them can write."""
 
     __slots__ = ("viewer",)  # not shared with those who share the connections
+    engine = "sqlite"
     viewer: Viewer
 
     def __init__(self, path: str, *, for_reading: bool = False) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 
 from forgelore.errors import InvalidValue, StoreError
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.filters import Allowed, Condition, and_visible_document
 from forgelore.store.sqlite.connection import (
     CODE_REMADE,
@@ -44,6 +44,7 @@ class Found(NamedTuple):
     score: float  # BM25, larger is better
 
 
+@by_engine
 def add_text(store: Store, document_id: int, title: str, text: str, terms: str, *, source: Source = "raw") -> None:
     """Make a document findable by its words."""
     sql = f"""
@@ -53,6 +54,7 @@ def add_text(store: Store, document_id: int, title: str, text: str, terms: str, 
     store.run(sql, document_id, title, text, terms)
 
 
+@by_engine
 def remove_text(store: Store, document_id: int, title: str, text: str, terms: str, *, source: Source = "raw") -> None:
     """Take a document out. FTS5 must be told the *old* text, or its terms stay behind."""
     table = FULL_TEXTS[source]
@@ -63,18 +65,21 @@ def remove_text(store: Store, document_id: int, title: str, text: str, terms: st
     store.run(sql, document_id, title, text, terms)
 
 
+@by_engine
 def compact_words(store: Store) -> None:
     """Write the index anew, without anything that was removed from it."""
     for table in FULL_TEXTS.values():
         store.run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
+@by_engine
 def overwrite_words(store: Store) -> None:
     """Overwrite from now on what is removed."""
     for table in FULL_TEXTS.values():
         store.run(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 
 
+@by_engine
 def search_words(
     store: Store, expression: str, limit: int, allowed: Allowed | None = None, *, source: Source = "raw"
 ) -> list[Found]:
@@ -96,6 +101,7 @@ def quote(term: str) -> str:
     return f'"{term.replace(chr(34), chr(34) * 2)}"'
 
 
+@by_engine
 def list_with_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[int]:
     """Return documents that match, the newest first, without ranking them."""
     within = _within(FULL_TEXT, allowed)
@@ -109,6 +115,7 @@ def list_with_words(store: Store, expression: str, limit: int, allowed: Allowed 
     return [row_id for (row_id,) in store.rows(sql, expression, *within.bindings, limit)]
 
 
+@by_engine
 def count_items(
     store: Store, expression: str, allowed: Allowed | None = None, *, source: Source = "raw", most: int = MAX_COUNTED
 ) -> tuple[int, bool]:
@@ -191,6 +198,7 @@ _GROWTH = 0.25
 Stemmer = Callable[[str], list[tuple[int, int, str]]]
 
 
+@by_engine
 def make_stemmer(store: Store) -> Stemmer:
     """Return the index's own tokenizer: text -> (first character, character behind the last, stem) of each word."""
     tokenize = _tokenizer(store)
@@ -202,6 +210,7 @@ def make_stemmer(store: Store) -> Stemmer:
     return stem
 
 
+@by_engine
 def make_stems(store: Store) -> Callable[[str], list[str]]:
     """Return the index's own tokenizer: text -> stems, in order. Without places it takes a quarter of the time."""
     tokenize = _tokenizer(store)
@@ -220,6 +229,7 @@ def _tokenizer(store: Store) -> Any:
     return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 
+@by_engine
 def count_documents(store: Store, project_id: int | None = None) -> int:
     """Return how many full text holds, of one project or of all; cards are counted apart."""
     sql = f"""
@@ -231,6 +241,7 @@ def count_documents(store: Store, project_id: int | None = None) -> int:
     return int(store.value(sql, project_id))
 
 
+@by_engine
 def count_cards(store: Store, project_id: int | None = None) -> int:
     """Return how many cards full text holds, of one project or of all."""
     sql = """
@@ -241,15 +252,18 @@ def count_cards(store: Store, project_id: int | None = None) -> int:
     return int(store.value(sql, project_id))
 
 
+@by_engine
 def has_documents(store: Store) -> bool:
     return bool(store.value("SELECT EXISTS (SELECT 1 FROM documents_fts_docsize)"))
 
 
+@by_engine
 def estimate_documents(store: Store) -> int:
     """Return about how many there are, cards aside, without counting them: 2 ms of a search at 100,000."""
     return int(store.value("SELECT max(id) FROM documents_fts_docsize") or 0)
 
 
+@by_engine
 def load_document_counts(store: Store, stems: Iterable[str]) -> dict[str, int]:
     """Return how many documents hold each stem; a stem that none holds is missing.
 
@@ -271,6 +285,7 @@ def load_document_counts(store: Store, stems: Iterable[str]) -> dict[str, int]:
     return found
 
 
+@by_engine
 def refresh_common_words(store: Store, *, is_forced: bool = False) -> bool:
     """Count the common words anew if the index has grown or shrunk enough; returns whether it did."""
     now = count_documents(store)
@@ -291,6 +306,7 @@ def refresh_common_words(store: Store, *, is_forced: bool = False) -> bool:
     return True
 
 
+@by_engine
 def forget_common_words(store: Store) -> None:
     """Delete the counts: those of words that were deleted must not stay."""
     store.run("DELETE FROM common_words")
@@ -313,6 +329,7 @@ class WordRow(NamedTuple):
 ColumnWeights = tuple[float, float, float, float]  # what a word is worth in each column but the first
 
 
+@by_engine
 def add_code_words(store: Store, index: CodeWords, rows: Iterable[WordRow]) -> None:
     """Make chunks or commits findable by their words."""
     sql = f"""
@@ -322,10 +339,12 @@ def add_code_words(store: Store, index: CodeWords, rows: Iterable[WordRow]) -> N
     store.run_many(sql, rows)
 
 
+@by_engine
 def remove_code_words(store: Store, index: CodeWords, ids: Iterable[int]) -> None:
     store.run_many(f"DELETE FROM {index}_fts WHERE rowid = ?", [(one,) for one in ids])
 
 
+@by_engine
 def search_code_words(
     store: Store, index: CodeWords, expression: str, weights: ColumnWeights, *, limit: int, allowed: str = "",
     bindings: tuple[object, ...] = (),
@@ -342,10 +361,12 @@ def search_code_words(
     return [Found(*row) for row in store.rows(sql, expression, *bindings, limit)]
 
 
+@by_engine
 def count_code_words(store: Store, index: CodeWords) -> int:
     return int(store.value(f"SELECT count(*) FROM {index}_fts_docsize"))
 
 
+@by_engine
 def count_project_code(store: Store, index: CodeWords, project_id: int) -> int:
     """Return how many chunks of code, or commits, full text holds of one project."""
     table = "code_chunks" if index == "code" else "commits"
@@ -357,6 +378,7 @@ def count_project_code(store: Store, index: CodeWords, project_id: int) -> int:
     return int(store.value(sql, project_id))
 
 
+@by_engine
 def load_code_counts(store: Store, index: CodeWords, stems: Iterable[str]) -> dict[str, int]:
     """Return how many chunks or commits hold each stem; a stem that none holds is missing."""
     sql = f"""
@@ -367,6 +389,7 @@ def load_code_counts(store: Store, index: CodeWords, stems: Iterable[str]) -> di
     return dict(store.rows(sql, json.dumps(list(dict.fromkeys(stems)))))
 
 
+@by_engine
 def find_code_gaps(store: Store, index: CodeWords, table: str) -> list[int]:
     """Return rows of a table that full text does not know, and those that it knows and that are gone."""
     sql = f"""
@@ -381,12 +404,14 @@ def find_code_gaps(store: Store, index: CodeWords, table: str) -> list[int]:
     return [row[0] for row in store.rows(sql)]
 
 
+@by_engine
 def find_code_damage(store: Store, index: CodeWords) -> list[str]:
     """Return what SQLite says against the index itself; nothing when it is sound."""
     found = store.rows(f"PRAGMA main.integrity_check({index}_fts)")
     return [str(line) for (line,) in found if line != "ok"]
 
 
+@by_engine
 def remake_full_text(store: Store) -> None:
     """Drop the full-text tables and fill new ones.
 
@@ -407,6 +432,7 @@ def remake_full_text(store: Store) -> None:
             store.run(f"INSERT INTO {name} (rowid, title, text, terms) {texts_of(name)}")
 
 
+@by_engine
 def remake_code_words(store: Store) -> None:
     """Make the full text of code and commits anew, empty, whatever state it is in. In a transaction."""
     expected = expected_schema()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.profiles import LOCAL, PROFILES
 from forgelore.store.code import CODE_TABLES, forget_all_code
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.replay import forget_rows
 from forgelore.store.sqlite.check import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS, Fault, has_no_job
 from forgelore.store.sqlite.connection import (
@@ -160,6 +160,7 @@ CHECKS = {
 }
 
 
+@by_engine
 def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
     """Yield the rows that contradict others, by every check that is one statement."""
     for name, sql in CHECKS.items():
@@ -170,11 +171,13 @@ def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
         )
 
 
+@by_engine
 def find_rows(store: Store, name: str) -> list[int]:
     """Return the rows that one check finds now."""
     return [row_id for _, row_id in store.each(CHECKS[name])]
 
 
+@by_engine
 def find_damage(store: Store) -> Iterator[Fault]:
     """Yield what SQLite says of the file itself, its indexes and the rules of its columns.
 
@@ -201,6 +204,7 @@ def _integrity(store: Store) -> list[str]:
         return [error.message]
 
 
+@by_engine
 def find_broken_references(store: Store) -> Iterator[Fault]:
     """Yield rows that hang on rows which do not exist."""
     for table, parent, row_id in store.each('SELECT "table", parent, rowid FROM pragma_foreign_key_check'):
@@ -220,6 +224,7 @@ _TEXTS = (
 )
 
 
+@by_engine
 def find_unreadable(store: Store) -> Iterator[tuple[str, str, int]]:
     """Yield (table, column, row) of texts whose bytes are no text."""
     for table, column in _TEXTS:
@@ -236,6 +241,7 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
+@by_engine
 def blank_unreadable(store: Store) -> None:
     """Empty the texts that are none: a document gets its text anew, an item or note from its payload. In a
     transaction.
@@ -267,6 +273,7 @@ _OF_DOCUMENTS = (
 )
 
 
+@by_engine
 def drop_orphans(store: Store) -> int:
     """Delete what hangs on items or documents that are gone; returns how many rows of items went. In a transaction.
 
@@ -292,6 +299,7 @@ def drop_orphans(store: Store) -> int:
     return gone
 
 
+@by_engine
 def load_owned(store: Store, project_id: int, item_ids: Iterable[int]) -> list[int]:
     """Return those of these items that belong to a project, in the order of their ids."""
     sql = f"""
@@ -303,10 +311,12 @@ def load_owned(store: Store, project_id: int, item_ids: Iterable[int]) -> list[i
     return [item_id for (item_id,) in store.rows(sql, project_id, pack_list(item_ids))]
 
 
+@by_engine
 def rebuild_indexes(store: Store) -> None:
     store.run("REINDEX")
 
 
+@by_engine
 def place_rows(store: Store) -> None:
     """Move rows to the project of their owner, and notes to the item of their thread."""
     store.run("""
@@ -322,6 +332,7 @@ def place_rows(store: Store) -> None:
         """)
 
 
+@by_engine
 def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
     """Let the documents of these items get their labels and paths anew when they are indexed."""
     sql = f"""
@@ -332,6 +343,7 @@ def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
     store.run(sql, pack_list(item_ids))
 
 
+@by_engine
 def set_id_counters(store: Store) -> None:
     """Set the counters of ids: new ones go on behind the highest."""
     for table in COUNTED_TABLES:
@@ -339,6 +351,7 @@ def set_id_counters(store: Store) -> None:
         store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
 
 
+@by_engine
 def drop_nonsense(store: Store) -> bool:
     """Delete jobs of nothing and learned numbers that make no sense, and reset impossible counts of attempts; returns
     whether learned numbers went. Jobs are looked for again: the queue moves on while a sync runs.
@@ -354,6 +367,7 @@ def drop_nonsense(store: Store) -> bool:
     return learned > 0
 
 
+@by_engine
 def fill_gaps(store: Store) -> list[str]:
     """Make what is missing, empty; what cannot be made again stays missing. Returns the tables whose rows only a full
     sync or an import can bring back. Full text, of which nothing is filled here, is made again afterwards.

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import apsw
 
 from forgelore.errors import CorruptStore, NewerStore, StoreError
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.sqlite.connection import (
     APPLICATION_ID,
     TABLES,
@@ -124,6 +124,7 @@ def _execute(store: SqliteStore, migration: Migration) -> None:
         raise CorruptStore(message, hint=hint) from error
 
 
+@by_engine
 def load_version(store: Store) -> int:
     """Return the file's schema version, 0 for an empty file."""
     if not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"):
@@ -148,12 +149,14 @@ def not_migrated(path: str, version: int, newest: int) -> StoreError:
     )
 
 
+@by_engine
 def measure_megabytes(store: Store) -> float:
     """Return the size of the database, whether it lies in the file or still in its log."""
     sql = "SELECT p.page_count * s.page_size FROM pragma_page_count AS p, pragma_page_size AS s"
     return float(store.value(sql)) / 1e6
 
 
+@by_engine
 def check_quickly(store: Store) -> tuple[str, int]:
     """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
     broken.
@@ -162,16 +165,25 @@ def check_quickly(store: Store) -> tuple[str, int]:
     return str(complaint), int(store.value("SELECT count(*) FROM pragma_foreign_key_check"))
 
 
+@by_engine
+def measure_file(store: Store) -> int:
+    """Return the bytes of the database and its log."""
+    return sum(os.path.getsize(store.path + end) for end in ("", "-wal") if os.path.exists(store.path + end))
+
+
+@by_engine
 def vacuum(store: Store) -> None:
     """Write the file anew, without its free pages."""
     store.run("VACUUM")
 
 
+@by_engine
 def flush_log(store: Store) -> None:
     """Copy the write-ahead log into the file, so that the file alone is the whole store."""
     store.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+@by_engine
 def overwrite_deleted(store: Store) -> None:
     """Overwrite what is deleted from now on, instead of only marking its place as free."""
     store.run("PRAGMA secure_delete = ON")
@@ -195,6 +207,7 @@ class SchemaEntry(NamedTuple):
     columns: frozenset[str]  # of an ordinary table, with their types; empty for everything else
 
 
+@by_engine
 def find_gaps(store: Store) -> list[tuple[GapType, str]]:
     """Return (type, name) of what the file lacks or has in another form, tables first; and of its triggers: this
     program makes none. Tables that somebody added are not gaps, unless they act, as triggers do.
@@ -218,6 +231,7 @@ def _matches(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
     return " ".join(found.sql.split()) == " ".join(entry.sql.split())
 
 
+@by_engine
 def load_schema(store: Store) -> dict[str, SchemaEntry]:
     """Return the schema of a file: name -> what it has by that name."""
     rows = store.rows("SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL")

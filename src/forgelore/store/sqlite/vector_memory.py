@@ -36,7 +36,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from forgelore.records import StoredEmbedder
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.text.dates import machine_ms
 from forgelore.words import Source
 
@@ -312,6 +312,7 @@ class _Head(msgspec.Struct, frozen=True):
         return _HEAD_BYTES + self._aligned
 
 
+@by_engine
 def load_file(store: Store, embedder: StoredEmbedder) -> VectorRows | None:
     """Return the rows of the file, which stay in the file; None where there is none that can be believed."""
     import numpy as np
@@ -335,6 +336,7 @@ def load_file(store: Store, embedder: StoredEmbedder) -> VectorRows | None:
     return VectorRows(chunk_ids, document_ids, scales, cut_blocks(vectors))
 
 
+@by_engine
 def refresh_file(store: Store, embedder: StoredEmbedder) -> bool:
     """Write the file if there is none, or if it lags behind by too much; returns whether it did. That it cannot be
     written, because the folder is read-only or the disk is full, is not an error: nothing needs it.
@@ -353,6 +355,7 @@ def refresh_file(store: Store, embedder: StoredEmbedder) -> bool:
     return False
 
 
+@by_engine
 def drop_file(store: Store) -> None:
     """Delete the file, and what a run that was cut off left of another."""
     with contextlib.suppress(OSError):
@@ -362,6 +365,7 @@ def drop_file(store: Store) -> None:
             left.unlink(missing_ok=True)
 
 
+@by_engine
 def is_file_true(store: Store, embedder: StoredEmbedder) -> bool:
     """Whether the file, where it would be believed, has every row that it should have, as it is."""
     import numpy as np

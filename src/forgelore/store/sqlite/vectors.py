@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.records import StoredEmbedder
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.sqlite.connection import source_of
 from forgelore.store.sqlite.vector_memory import (
     VectorRows,
@@ -305,6 +305,11 @@ class VectorCache:
         """Return what finds the same, in one thread or in several, among the rows of this moment."""
         rows, live = self.rows, self._live
         return NearestSearch(rows, limit, lambda: VectorScan(rows, query, _places(rows, live, allowed)))
+
+
+@by_engine
+def make_vector_cache(store: Store, embedder: StoredEmbedder, *, source: Source = "raw") -> VectorCache:
+    return VectorCache(store, embedder, source=source)
 
 
 class NearestSearch:

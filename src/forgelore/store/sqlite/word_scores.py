@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.store.database import Store
+from forgelore.store.database import Store, by_engine
 from forgelore.store.filters import Allowed
 from forgelore.store.sqlite.connection import FULL_TEXT
 from forgelore.store.sqlite.fulltext import WEIGHTS, Found, match_id, quote
@@ -100,6 +100,12 @@ class WordScores:
         while self._bytes > self._max_bytes and len(self._known) > 1:
             self._bytes -= self._known.popitem(last=False)[1].size
         return postings
+
+
+@by_engine
+def make_word_scores(_store: Store) -> WordScores | None:
+    """Return where scores are kept; None where the engine ranks each question by itself."""
+    return WordScores()
 
 
 def _read(store: Store, term: str, within: bytes) -> _Postings:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar, cast
 
 from forgelore.api import check_filled
-from forgelore.errors import ConfigError, LoreError, StoreError, UsageError
+from forgelore.errors import ConfigError, LoreError, Refused, StoreError, UsageError
 from forgelore.surfaces.cli.main import COLORS, COMMANDS, FORMATS, report, write_envelope
 from forgelore.surfaces.present.text import Style, cells, printable, printable_line, width
 from forgelore.viewer import EVERYTHING
@@ -210,6 +210,11 @@ class Context:
     def choose_db(self, path: str) -> None:
         """Name the database after all, before anything was asked of it."""
         self._db = path
+
+    def need_file(self, what: str) -> None:
+        """Refuse what has been tried with files alone."""
+        if self.history.path.startswith(("postgresql://", "postgres://")):
+            raise Refused(f"{what} is not there on PostgreSQL yet", hint="docs/postgres.md lists what is")
 
     def close(self) -> None:
         if self._history is not None:

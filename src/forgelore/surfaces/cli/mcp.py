@@ -48,6 +48,7 @@ def add_mcp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_mcp(context: Context, arguments: argparse.Namespace) -> McpAnswer:
+    context.need_file("the server for agents")
     if arguments.install:
         return _install(context, arguments)
     if arguments.yes:

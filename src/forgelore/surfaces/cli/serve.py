@@ -46,6 +46,7 @@ def run_serve(context: Context, arguments: argparse.Namespace) -> ServeAnswer:
     from forgelore.surfaces.web.serving import PORT, check_installed, serve
 
     check_installed()
+    context.need_file("the web page")
     from forgelore.api import HistoryPool
     from forgelore.surfaces.web.app import Pools
     from forgelore.surfaces.web.guard import Access, read_people
