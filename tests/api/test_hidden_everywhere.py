@@ -196,6 +196,8 @@ METHODS = {
     "sync.export_to": [lambda h: lines_of(h, include_internal=True)],
     "sync.export_file": [lambda h: h.sync.export_file(os.devnull, project="acme/web"),
                     lambda h: h.sync.export_file(os.devnull, project="acme/web", include_internal=True)],
+    "sync.load_public": [lambda h: h.sync.load_public("acme/web"),
+                         lambda h: h.sync.load_public("acme/web", for_members=True)],
     "sync.status": [lambda h: h.sync.status(), lambda h: h.sync.status("acme/web")],
     "index.stats": [lambda h: h.index.stats()],
     "index.count_waiting": [lambda h: h.index.count_waiting()],
@@ -384,7 +386,7 @@ def outcome(history, ask):
     folder = os.path.dirname(history.path)
     said = said.replace(folder, "FOLDER").replace(history.app.environ["FORGELORE_LLM_BASE_URL"], "MODEL")
     # How rare a word is counts every document, and so do scores; a page's mark and dates tell when the file was written.
-    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|-?\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|\d+ s ago|Against it: [^.]*'
+    varying = r'"(?:bytes|content_hash|hash|\w+_at|made_ms|session|document_id)": (?:"[^"]*"|\d+|null)|-?\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|\d+ s ago|Against it: [^.]*'
     return re.sub(r"(\d+):[0-9a-f]{10}\b", r"\1", re.sub(varying, "", said))
 
 

@@ -46,7 +46,7 @@ def told(app):
         item = load_item(store, Ref("", number, kind), project, app.hosts)
         yield from (link for link in item.links if link.number == number and link.project == "")
         yield from (link for link in item.linked_from if (link.kind, link.number) == (kind, number))
-    for line in map(json.loads, export_lines(store, project, include_internal=True)):
+    for line in map(json.loads, export_lines(store, project)):
         yield from (link for link in line.get("links", ()) if link["number"] == line["number"])
 
 
