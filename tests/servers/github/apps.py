@@ -13,6 +13,7 @@ import jwt
 
 from ..base import Request, Response  # noqa: TID252  works as servers.* and as tests.servers.*
 from .access import Token, problem
+from .payloads import NEWEST, Shapes
 
 _FIND = re.compile(r"/(?:repos/(?P<owner>[^/]+)/[^/]+|orgs/(?P<org>[^/]+)|users/(?P<user>[^/]+))/installation")
 _MAKE = re.compile(r"/app/installations/(?P<id>\d+)/access_tokens")
@@ -41,7 +42,9 @@ def answer(server, request: Request, path: str) -> Response | None:
     if found:
         owner = next(value for value in found.groupdict().values() if value)
         number = app.installations.get(owner)
-        return Response(200, {"id": number, "app_id": app.id}) if number else Response(404, {"message": "Not Found"})
+        return (
+            Response(200, _describe(server, app, owner, number)) if number else Response(404, {"message": "Not Found"})
+        )
     owner = next((owner for owner, number in app.installations.items() if number == int(made["id"])), None)
     if owner is None or request.method != "POST":
         return Response(404, {"message": "Not Found"})
@@ -50,6 +53,29 @@ def answer(server, request: Request, path: str) -> Response | None:
     server.tokens[token] = Token(f"app-{app.id}[bot]", permissions=dict(app.permissions), kind="integration")
     ends = server.clock.now() + _HOUR
     return Response(201, {"token": token, "expires_at": ends.strftime("%Y-%m-%dT%H:%M:%SZ")})
+
+
+def _describe(server, app: App, owner: str, number: int) -> dict:
+    user, web = server.world.user(owner), server.world.web()
+    return {
+        "id": number,
+        "app_id": app.id,
+        "app_slug": f"app-{app.id}",
+        "account": Shapes(server.api_url, NEWEST, None).user(server.world, owner),
+        "target_id": user.id,
+        "target_type": user.kind,
+        "repository_selection": "all",
+        "permissions": dict(app.permissions),
+        "events": [],
+        "single_file_name": None,
+        "access_tokens_url": f"{server.api_url}/app/installations/{number}/access_tokens",
+        "repositories_url": f"{server.api_url}/installation/repositories",
+        "html_url": f"{web}/settings/installations/{number}",
+        "created_at": user.created_at,
+        "updated_at": user.created_at,
+        "suspended_by": None,
+        "suspended_at": None,
+    }
 
 
 def _identify(server, authorization: str) -> App:
