@@ -8,7 +8,7 @@ from dedupe.closing_lab import ClosingLab, actions, let_ana_write, reasons
 from forgelore.dedupe.apply import ApplySettings, apply_plan, load_plan
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, ForgeError, Locked
-from forgelore.store.decisions import load_run
+from forgelore.store.decisions import each_override, load_run
 from forgelore.store.sync import acquire_lock
 
 
@@ -100,7 +100,14 @@ def test_a_rollback_that_loses_an_answer_stops_and_the_next_one_goes_on(closing,
     assert closing.portrait(numbers) == before
     closing.time.pass_by(600)
     closing.lab.sync()
-    assert reasons(closing.plan()) == {}, "who took it back rejects the pair: nothing is left to plan"
+    pair = [closing.id_of(one) for one in reversed(numbers)]
+    said = [
+        [one.item_id, one.target_id]
+        for one in each_override(closing.store, closing.stored.id)
+        if one.decision == "reject"
+    ]
+    assert said == [pair], "who took it back rejects the pair"
+    assert reasons(closing.plan()) == {}
 
 
 def test_a_forge_that_breaks_down_stops_the_run_and_the_next_one_goes_on(closing):

@@ -84,7 +84,7 @@ class Data(NamedTuple):
 
 
 class Document(NamedTuple):
-    """JSON that is no answer of the facade."""
+    """JSON that no method of the facade returns."""
 
     value: object
 
