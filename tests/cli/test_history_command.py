@@ -70,7 +70,9 @@ def test_pages_go_on_where_the_last_one_ended(tracker):
     assert "Decisions" not in last
     assert "more:" not in last
     assert "Only 4 in all" in tracker("history", FILE, "--offset", "4").out
-    assert tracker("history", FILE, "--offset", "-1").code == 13
+    refused = tracker("history", FILE, "--offset", "-1")
+    assert refused.code == 13
+    assert "use 0 to 1,000,000" in refused.err
 
 
 def test_one_kind_is_shown_alone(tracker):

@@ -205,6 +205,12 @@ def test_a_folder_with_other_files_is_left_alone(example, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 
+def test_a_folder_that_cannot_be_made_is_told(example, tmp_path):
+    (tmp_path / "out").symlink_to(tmp_path / "gone" / "out")
+    said = site(example, tmp_path)["error"]
+    assert (said["code"], said["hint"]) == ("refused", "name another folder")
+
+
 def test_a_private_project_is_written_for_members_alone(tmp_path):
     with GitHubLab(tmp_path) as lab:
         lab.project.add_issue("First", "It was there", author="zoe")

@@ -48,8 +48,7 @@ class Paths:
             raise InvalidValue(
                 f"unknown kind: {str(kind)[:60]!r}", hint=f"use {', '.join(filter(None, get_args(HistoryKind)))}"
             )
-        if offset:
-            check_whole("offset", offset, 1_000_000)
+        check_whole("offset", offset, 1_000_000, least=0)
         request = make_request(self._app, path, after=after, before=before, limit=limit)
         request = request._replace(offset=offset, kind=kind)
         return load_history(self._app.store(), self._app.require_project(project), request)

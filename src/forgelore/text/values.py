@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 
-def check_whole(name: str, value: object, most: int) -> int:
-    """Return a number from 1 to `most`. Raises InvalidValue for any other, and for anything but a whole number: from
-    Python anything may come, and True is not 1.
+def check_whole(name: str, value: object, most: int, *, least: int = 1) -> int:
+    """Return a number from `least` to `most`. Raises InvalidValue for any other, and for anything but a whole number:
+    from Python anything may come, and True is not 1.
     """
-    hint = f"use 1 to {most:,}"
+    hint = f"use {least} to {most:,}"
     number = check_number(name, value, hint)
-    if not 1 <= number <= most:
+    if not least <= number <= most:
         raise InvalidValue(f"{name} is out of range: {value}", hint=hint)
     return number
 

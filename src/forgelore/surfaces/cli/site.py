@@ -49,7 +49,11 @@ def run_site(context: Context, arguments: argparse.Namespace) -> WrittenSite:
         arguments.project, month=arguments.month, limit=arguments.limit, for_members=arguments.members
     )
     size = 0
-    os.makedirs(arguments.folder, exist_ok=True)
+    try:
+        os.makedirs(arguments.folder, exist_ok=True)
+    except OSError as error:
+        message = f"the folder {arguments.folder} cannot be made: {error.strerror}"
+        raise Refused(message, hint="name another folder") from error
     for name, text in build_site(copy):
         path = os.path.join(arguments.folder, name)
         write_file(f"{path}.part", text, hint="name another folder")
